@@ -1,0 +1,82 @@
+package v1alpha1
+
+// Conditions of a Release, and their reasons. A message is one sentence for a user that names the next move. Reconciling and
+// Stalled follow kstatus (sigs.k8s.io/cli-utils/pkg/kstatus): they are present only while they are true.
+const (
+	// ConditionReady sums the others up: True if Rendered, Applied and Healthy are True for the render selected now; False with the
+	// reason of the first that is False; otherwise Unknown with the reason of the first that is Unknown.
+	ConditionReady = "Ready"
+
+	// ConditionRendered says whether the source was fetched and rendered.
+	ConditionRendered = "Rendered"
+
+	// ConditionApplied says whether the selected render is applied in full: all waves, and the prune.
+	ConditionApplied = "Applied"
+
+	// ConditionHealthy says whether all objects of the applied render are healthy, as kstatus computes it.
+	ConditionHealthy = "Healthy"
+
+	// ConditionReconciling is True while convoy works towards the selected render or retries.
+	ConditionReconciling = "Reconciling"
+
+	// ConditionStalled is True while convoy can make no progress until somebody changes the source, the Release or the cluster.
+	ConditionStalled = "Stalled"
+)
+
+// ReasonSucceeded is the reason of every condition that is True for good news.
+const ReasonSucceeded = "Succeeded"
+
+// ReasonProgressing: convoy waits for the objects of a wave to become healthy or to be gone (Applied), or for all objects to
+// become healthy (Healthy). It is also the reason of Reconciling.
+const ReasonProgressing = "Progressing"
+
+// Reasons of Rendered=False.
+const (
+	// ReasonSourceFailed: the source cannot be reached, or has not what the Release asks for. Retried with backoff.
+	ReasonSourceFailed = "SourceFailed"
+
+	// ReasonRenderFailed: the files do not make objects; the message names the file. Tried again when the source or the Release
+	// changes.
+	ReasonRenderFailed = "RenderFailed"
+)
+
+// Reasons of Applied.
+const (
+	// ReasonDryRunFailed (False): the server would reject an object, or another Release owns it; the message names each. Nothing
+	// was changed, nothing was stored. Retried with backoff.
+	ReasonDryRunFailed = "DryRunFailed"
+
+	// ReasonDeployFailed (False): the render store, the inventory or the apply of an object failed. Retried with backoff.
+	ReasonDeployFailed = "DeployFailed"
+
+	// ReasonPruneRefused (False): the render would delete more objects than prunePolicy.maxDeletes allows. Nothing was changed. Tried
+	// again when the source or the Release changes.
+	ReasonPruneRefused = "PruneRefused"
+
+	// ReasonTimedOut (False): a wave was not healthy, or pruned objects not gone, within spec.timeout. convoy goes on as soon as they
+	// are.
+	ReasonTimedOut = "TimedOut"
+
+	// ReasonSuspended (Unknown): spec.suspend is true; nothing is applied.
+	ReasonSuspended = "Suspended"
+)
+
+// ReasonDegraded (Healthy=False): an object has failed, or not everything was healthy within spec.timeout. convoy says Succeeded
+// as soon as it is.
+const ReasonDegraded = "Degraded"
+
+// Reasons of events on a Release, beyond those of its conditions.
+const (
+	// EventApplied: a render was applied in full; the note counts what was created, configured and deleted.
+	EventApplied = "Applied"
+
+	// EventPruneSkipped: an object left the render and was kept, since it is of a protected kind, says so itself, or is not the
+	// Release's any more.
+	EventPruneSkipped = "PruneSkipped"
+
+	// EventHistoryFailed: the render was applied, but its history entry could not be written or old renders not collected.
+	EventHistoryFailed = "HistoryFailed"
+
+	// EventDeletionHeld: the Release is being deleted and something holds it; the note says what.
+	EventDeletionHeld = "DeletionHeld"
+)

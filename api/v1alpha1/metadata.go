@@ -1,0 +1,30 @@
+package v1alpha1
+
+// Annotations, labels and names that convoy reads and writes on objects.
+const (
+	// Finalizer keeps a Release until the objects that it applied and its keys in the render store are gone. It also keeps an
+	// Inventory until the Release that it belongs to lets it go.
+	Finalizer = "convoy.dev/finalizer"
+
+	// SyncWaveAnnotation on an object is the wave in which it is applied: an integer, default 0, negatives first.
+	SyncWaveAnnotation = "convoy.dev/sync-wave"
+
+	// PruneAnnotation on an object decides whether it is deleted once the render no longer has it: PruneDisabled keeps it,
+	// PruneEnabled deletes it even if it is of a protected kind. Any other value is an error of the plan.
+	PruneAnnotation = "convoy.dev/prune"
+
+	// PruneDisabled keeps an object that left the render.
+	PruneDisabled = "disabled"
+
+	// PruneEnabled deletes an object of a protected kind (CustomResourceDefinition, Namespace, PersistentVolumeClaim) that left
+	// the render.
+	PruneEnabled = "enabled"
+
+	// ReleaseNameLabel and ReleaseNamespaceLabel name the owning Release on every applied object. They are added at apply and are
+	// no part of the render. The values are made by OwnerLabels.
+	ReleaseNameLabel      = "convoy.dev/release-name"
+	ReleaseNamespaceLabel = "convoy.dev/release-namespace"
+
+	// FieldManager is the manager of every server-side apply that convoy sends.
+	FieldManager = "convoy"
+)

@@ -1,0 +1,37 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+// DefaultKeepHistory is how many history entries convoy keeps where retentionPolicy.keepHistory is not set.
+const DefaultKeepHistory int32 = 10
+
+// PrunePolicy is what happens to objects that the render no longer has.
+type PrunePolicy struct {
+	// enabled deletes them. Otherwise they are left running, lose their owner labels and are no longer recorded. Default true.
+	// +optional
+	// +kubebuilder:default=true
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// maxDeletes is the most objects that one pass may delete: a number, or a percentage of the objects that the Release recorded,
+	// rounded down. A render that would delete more is not applied at all. Deleting the Release is not limited. Default: no limit.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="must be a number of at least 0, or a percentage from 0% to 100%"
+	MaxDeletes *intstr.IntOrString `json:"maxDeletes,omitempty"`
+}
+
+// IsEnabled says whether objects that left the render are deleted.
+func (p PrunePolicy) IsEnabled() bool { return ptr.Deref(p.Enabled, true) }
+
+// RetentionPolicy is how much of the history stays in the render store.
+type RetentionPolicy struct {
+	// keepHistory is the number of history entries to keep. Default 10; 0 or a negative number keeps all entries and all renders.
+	// +optional
+	KeepHistory *int32 `json:"keepHistory,omitempty"`
+}
+
+// Resolved is the number of history entries to keep, with the default filled in.
+func (p RetentionPolicy) Resolved() int32 { return ptr.Deref(p.KeepHistory, DefaultKeepHistory) }

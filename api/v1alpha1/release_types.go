@@ -1,0 +1,228 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Release deploys what a source holds, keeps every render that it applied in the render store, and says in its status what runs.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=rel,categories=convoy
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Applied",type=string,JSONPath=`.status.conditions[?(@.type=="Applied")].status`
+// +kubebuilder:printcolumn:name="Render",type=string,JSONPath=`.status.render`
+// +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.lastSuccessful.revision`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type Release struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what the user wants.
+	// +required
+	Spec ReleaseSpec `json:"spec"`
+
+	// status is what convoy last saw. Only the controller writes it.
+	// +optional
+	Status ReleaseStatus `json:"status,omitzero"`
+}
+
+// ReleaseList is a list of Releases.
+//
+// +kubebuilder:object:root=true
+type ReleaseList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Release `json:"items"`
+}
+
+// ReleaseSpec is what a Release deploys and how.
+type ReleaseSpec struct {
+	// source is where the files come from. Exactly one of its members is set.
+	// +required
+	Source Source `json:"source"`
+
+	// render is how the files become objects.
+	// +optional
+	Render RenderSpec `json:"render,omitzero"`
+
+	// interval is how often convoy looks at the source again and compares what runs with what should. Default 10m, minimum 30s.
+	// +optional
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s')",message="must be at least 30s"
+	Interval metav1.Duration `json:"interval,omitzero"`
+
+	// timeout is how long one wave may take to become healthy, the objects of one wave to be gone after a prune, and the whole to
+	// be healthy after the last wave. Default 5m, minimum 1s.
+	// +optional
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be at least 1s"
+	Timeout metav1.Duration `json:"timeout,omitzero"`
+
+	// suspend stops applying: convoy still fetches and renders, and says so, but changes nothing. Deleting a suspended Release works.
+	// Default false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// prunePolicy is what happens to objects that the render no longer has.
+	// +optional
+	// +kubebuilder:default={}
+	PrunePolicy PrunePolicy `json:"prunePolicy,omitzero"`
+
+	// allowEmpty accepts a render without objects, which prunes everything. Default false: such a render is an error, since it is
+	// nearly always a wrong path.
+	// +optional
+	AllowEmpty bool `json:"allowEmpty,omitempty"`
+
+	// retentionPolicy is how much of the history stays in the render store.
+	// +optional
+	RetentionPolicy RetentionPolicy `json:"retentionPolicy,omitzero"`
+
+	// deletionPolicy is what happens to the applied objects when the Release is deleted: Delete prunes them, wave by wave in
+	// reverse, Orphan leaves them running and takes the owner labels off. Default Delete.
+	// +optional
+	// +kubebuilder:default=Delete
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// serviceAccountName is the ServiceAccount in the namespace of the Release that convoy impersonates for every read and write
+	// of the objects that the Release deploys. Default: the flag --default-service-account, and without it convoy's own rights.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// Source is where the files of a Release come from.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.from)].exists_one(x, x)",message="exactly one of git and from must be set"
+type Source struct {
+	// git is a folder of a Git repository.
+	// +optional
+	Git *GitSource `json:"git,omitempty"`
+
+	// from is an object in the namespace of the Release that holds the files.
+	// +optional
+	From *FromSource `json:"from,omitempty"`
+}
+
+// GitSource is a folder of a Git repository at one reference.
+type GitSource struct {
+	// url is the address of the repository: https://, http:// (no credentials are sent over it), ssh://user@host/path, or, if the
+	// controller runs with --allow-file-urls, file://. Credentials in the URL are rejected; they belong into secretRef.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https|http|ssh|file)://[^[:space:]]+$')",message="must start with https://, http://, ssh:// or file://, for example https://example.com/team/app.git"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",message="must not contain credentials: put them into the Secret that secretRef names"
+	URL string `json:"url"`
+
+	// ref selects the commit. Default: the head of the repository's default branch.
+	// +optional
+	Ref GitRef `json:"ref,omitzero"`
+
+	// secretRef names a Secret in the namespace of the Release. For https: username and password, or bearerToken; caFile (or ca.crt)
+	// for a private CA. For ssh: identity (a private key, with password if it has a passphrase) and known_hosts, both required.
+	// +optional
+	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
+
+	// path is the folder in the repository, relative to its root. Default: the root. A path that leaves the repository is rejected.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="must be relative and must not contain '..'"
+	Path string `json:"path,omitempty"`
+}
+
+// GitRef selects a commit. At most one member is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.branch), has(self.tag), has(self.semver), has(self.commit)].filter(x, x).size() <= 1",message="at most one of branch, tag, semver and commit may be set"
+type GitRef struct {
+	// branch is the name of a branch; its head is deployed.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Branch string `json:"branch,omitempty"`
+
+	// tag is the name of a tag.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Tag string `json:"tag,omitempty"`
+
+	// semver is a range, such as ">=1.2.0 <2.0.0"; the highest tag in it is deployed. Tags that are no versions are ignored.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Semver string `json:"semver,omitempty"`
+
+	// commit is the full hash of a commit: 40 lower-case hex digits.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
+	Commit string `json:"commit,omitempty"`
+}
+
+// FromSource is an object in the namespace of the Release whose keys are file names and whose values are the files.
+type FromSource struct {
+	// kind is ConfigMap or Secret.
+	// +required
+	Kind FromKind `json:"kind"`
+
+	// name is the name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// FromKind is the kind of an object that holds files.
+//
+// +kubebuilder:validation:Enum=ConfigMap;Secret
+type FromKind string
+
+// The kinds that a FromSource can name.
+const (
+	FromConfigMap FromKind = "ConfigMap"
+	FromSecret    FromKind = "Secret"
+)
+
+// LocalObjectReference names an object in the namespace of the Release.
+type LocalObjectReference struct {
+	// name is the name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// RenderSpec is how files become objects.
+type RenderSpec struct {
+	// type is how the files are read. Plain takes every .yaml, .yml and .json file of the folder and its subfolders as Kubernetes
+	// objects. Kustomize builds the kustomization in the folder. Auto is Kustomize where the folder has a kustomization file, else
+	// Plain. Default Auto.
+	// +optional
+	// +kubebuilder:default=Auto
+	Type RenderType `json:"type,omitempty"`
+}
+
+// RenderType is how files become objects.
+//
+// +kubebuilder:validation:Enum=Auto;Plain;Kustomize
+type RenderType string
+
+// The ways in which files become objects.
+const (
+	RenderAuto      RenderType = "Auto"
+	RenderPlain     RenderType = "Plain"
+	RenderKustomize RenderType = "Kustomize"
+)
+
+// DeletionPolicy is what happens to the applied objects when a Release is deleted.
+//
+// +kubebuilder:validation:Enum=Delete;Orphan
+type DeletionPolicy string
+
+// The deletion policies.
+const (
+	DeletionPolicyDelete DeletionPolicy = "Delete"
+	DeletionPolicyOrphan DeletionPolicy = "Orphan"
+)
