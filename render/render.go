@@ -9,6 +9,7 @@ import (
 type Render struct {
 	ref     Ref
 	encoded []byte
+	count   int
 }
 
 // Ref names the render: the SHA-256 of its encoded bytes.
@@ -16,6 +17,9 @@ func (r Render) Ref() Ref { return r.ref }
 
 // Bytes is the canonical form, exactly as stored: a JSON array of objects. Callers must not change it.
 func (r Render) Bytes() []byte { return r.encoded }
+
+// Len is the number of objects.
+func (r Render) Len() int { return r.count }
 
 // IsZero says that there is no render.
 func (r Render) IsZero() bool { return r.ref.IsZero() }
