@@ -1,0 +1,21 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# One setting for every build, so that they share one build cache.
+export GOTOOLCHAIN := local
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath
+
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: verify
+verify: ## Fail if the code is not formatted or does not vet.
+	@test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
+	go vet ./...
+
+.PHONY: test
+test: ## Run all tests.
+	go test ./...
