@@ -1,0 +1,228 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/render"
+)
+
+// Applier does what a plan says, with the rights of one Release.
+type Applier struct {
+	Client client.Client // needs get, create, patch and delete on the objects
+	Memory *Memory
+
+	// Gated makes each wave wait until the one before is healthy, and the prune until all are. It is for a render that is rolled
+	// out; one that has been applied in full before is only put right where it drifted.
+	Gated bool
+}
+
+// Apply goes as far as it gets without waiting: the waves in order, each healthy before something is changed in the next, then the
+// prune in reverse. What is as desired already is not sent. The error is ObjectErrors; the ChangeSet says in any case what was done.
+func (a *Applier) Apply(ctx context.Context, plan *Plan) (ChangeSet, error) {
+	run := &run{Applier: a, plan: plan, live: map[render.ObjectID]*unstructured.Unstructured{}}
+	run.set.Inventory = plan.Planned()
+	err := run.waves(ctx)
+	if err == nil && run.set.Waiting == nil {
+		err = run.prune(ctx)
+	}
+	for _, item := range plan.Items {
+		if obj := run.live[item.ID]; obj != nil {
+			run.set.Objects = append(run.set.Objects, obj)
+		}
+	}
+	return run.set, err
+}
+
+// run is one apply.
+type run struct {
+	*Applier
+	plan *Plan
+
+	mu   sync.Mutex // guards what follows while objects are written in parallel
+	set  ChangeSet
+	live map[render.ObjectID]*unstructured.Unstructured
+}
+
+func (r *run) waves(ctx context.Context) error {
+	waves := grouped(r.plan.Items, func(i Item) int32 { return i.position.wave })
+	for n, wave := range waves {
+		for _, stage := range grouped(wave, func(i Item) position { return i.position }) {
+			if err := r.stage(ctx, stage); err != nil || r.set.Waiting != nil {
+				return err
+			}
+		}
+		if r.Gated && r.pendingAfter(waves[n+1:]) {
+			if bad := live.Summarize(r.liveOf(wave)); len(bad) > 0 {
+				r.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhaseWave, Wave: wave[0].position.wave, Objects: bad}
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// stage writes what differs in one stage of a wave. Objects whose kind is not served yet end the pass: they are planned anew,
+// and tried on the server, once it is.
+func (r *run) stage(ctx context.Context, items []Item) error {
+	errs := make([]error, len(items))
+	var awaited live.Unhealthy
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, item := range items {
+		if item.Untried == kindNotServed {
+			awaited = append(awaited, live.Health{ID: item.ID, Verdict: live.Progressing, Message: string(item.Untried)})
+			continue
+		}
+		g.Go(func() error {
+			errs[i] = r.write(ctx, item)
+			return nil
+		})
+	}
+	g.Wait() //nolint:errcheck // the errors are in errs, one an item
+	var failed ObjectErrors
+	for i, err := range errs {
+		if err != nil {
+			failed = append(failed, ObjectError{items[i].ID, withoutValues(items[i].ID, err)})
+		}
+	}
+	if len(failed) == 0 && len(awaited) > 0 {
+		r.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhaseWave, Wave: items[0].position.wave, Objects: awaited}
+	}
+	return failed.orNil()
+}
+
+func (r *run) write(ctx context.Context, item Item) error {
+	if item.Action == Unchanged {
+		r.wrote(item, item.Live)
+		return nil
+	}
+	result := item.Desired.DeepCopy()
+	if err := serverSideApply(ctx, r.Client, result); err != nil {
+		return err
+	}
+	r.Memory.remember(r.plan.Owner.UID, item, result)
+	r.wrote(item, result)
+	return nil
+}
+
+func (r *run) wrote(item Item, obj *unstructured.Unstructured) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live[item.ID] = obj
+	r.set.Inventory[item.ID] = entryOf(item, item.Hash)
+	if item.Action != Unchanged {
+		r.set.Changes = append(r.set.Changes, Change{ID: item.ID, Action: item.Action})
+	}
+}
+
+// pendingAfter says whether anything is left to be changed after the waves so far.
+func (r *run) pendingAfter(waves [][]Item) bool {
+	changes := func(i Item) bool { return i.Action != Unchanged }
+	deletes := func(rm Removal) bool { return rm.Live != nil && rm.Keep == "" }
+	return slices.ContainsFunc(waves, func(w []Item) bool { return slices.ContainsFunc(w, changes) }) ||
+		slices.ContainsFunc(r.plan.Removals, deletes)
+}
+
+func (r *run) liveOf(items []Item) []*unstructured.Unstructured {
+	var objects []*unstructured.Unstructured
+	for _, item := range items {
+		if obj := r.live[item.ID]; obj != nil {
+			objects = append(objects, obj)
+		}
+	}
+	return objects
+}
+
+// prune takes away what left the render, wave by wave in reverse; the objects of one are gone before the next.
+func (r *run) prune(ctx context.Context) error {
+	for _, group := range grouped(r.plan.Removals, func(rm Removal) position { return rm.position }) {
+		remaining := make([]live.Unhealthy, len(group))
+		errs := make([]error, len(group))
+		var g errgroup.Group
+		g.SetLimit(parallel)
+		for i, removal := range group {
+			g.Go(func() error {
+				remaining[i], errs[i] = r.remove(ctx, removal)
+				return nil
+			})
+		}
+		g.Wait() //nolint:errcheck // the errors are in errs, one a removal
+		var failed ObjectErrors
+		for i, err := range errs {
+			if err != nil {
+				failed = append(failed, ObjectError{group[i].ID, err})
+			}
+		}
+		if len(failed) > 0 {
+			return failed
+		}
+		if left := slices.Concat(remaining...); len(left) > 0 {
+			r.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhasePrune, Wave: group[0].position.wave, Objects: left}
+			return nil
+		}
+	}
+	return nil
+}
+
+// remove deletes or lets go of one object. What is not gone after the delete, since a finalizer holds it, is returned.
+func (r *run) remove(ctx context.Context, rm Removal) (live.Unhealthy, error) {
+	switch {
+	case rm.Live == nil:
+		r.removed(Change{ID: rm.ID, Action: Unchanged})
+		return nil, nil
+	case rm.Keep != "":
+		if err := r.letGo(ctx, rm); err != nil {
+			return nil, fmt.Errorf("take off the owner labels: %w", err)
+		}
+		r.removed(Change{ID: rm.ID, Action: Skipped, Reason: rm.Keep})
+		return nil, nil
+	}
+	uid := rm.Live.GetUID()
+	if rm.Live.GetDeletionTimestamp().IsZero() {
+		err := r.Client.Delete(ctx, rm.Live.DeepCopy(), client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("delete: %w", err)
+		}
+	}
+	obj, err := live.Reader{Client: r.Client}.Get(ctx, live.Target{ID: rm.ID, GVK: rm.GVK})
+	if err != nil {
+		return nil, err
+	}
+	if obj != nil && obj.GetUID() == uid {
+		message := "is being deleted, and its finalizers hold it: " + fmt.Sprint(obj.GetFinalizers())
+		return live.Unhealthy{{ID: rm.ID, Verdict: live.Progressing, Message: message}}, nil
+	}
+	r.removed(Change{ID: rm.ID, Action: Deleted})
+	return nil, nil
+}
+
+// letGo takes the owner labels off an object that is left running, unless it is somebody else's already.
+func (r *run) letGo(ctx context.Context, rm Removal) error {
+	if !rm.Ours {
+		return nil
+	}
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:null,%q:null}}}`, v1alpha1.ReleaseNameLabel, v1alpha1.ReleaseNamespaceLabel)
+	err := r.Client.Patch(ctx, rm.Live.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.FieldManager))
+	return client.IgnoreNotFound(err)
+}
+
+func (r *run) removed(change Change) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.set.Inventory, change.ID)
+	if change.Action != Unchanged {
+		r.set.Changes = append(r.set.Changes, change)
+	}
+}

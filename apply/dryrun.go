@@ -1,0 +1,168 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
+)
+
+// parallel is how many requests of one pass are under way at once.
+const parallel = 16
+
+// dryRun tries every item on the server and decides its action. Definitions go first: what their kinds look like after the
+// change is known only then.
+func (p *Planner) dryRun(ctx context.Context, owner Owner, items []Item) error {
+	namespaces := map[string]bool{}
+	for _, item := range items {
+		if item.ID.GroupKind() == namespaceKind {
+			namespaces[item.ID.Name] = true
+		}
+	}
+	definitions := func(i Item) bool { return i.ID.GroupKind() == crdKind }
+	errs := make([]error, len(items))
+	p.tryAll(ctx, owner, items, errs, definitions)
+
+	changing := map[schema.GroupKind]bool{}
+	for _, item := range items {
+		if definitions(item) && item.Action != Unchanged {
+			for gk := range definitionsIn([]*unstructured.Unstructured{item.Desired}) {
+				changing[gk] = true
+			}
+		}
+	}
+	p.tryAll(ctx, owner, items, errs, func(i Item) bool { return !definitions(i) && i.Untried == "" })
+
+	var failed ObjectErrors
+	for i, err := range errs {
+		switch {
+		case err == nil:
+		case missingNamespace(err) && namespaces[items[i].ID.Namespace]:
+			items[i].Untried = namespaceMissing
+		case changing[items[i].ID.GroupKind()] && !isOwnershipError(err):
+			items[i].Untried, items[i].Action = schemaChanges, Configured
+		default:
+			failed = append(failed, ObjectError{items[i].ID, withoutValues(items[i].ID, err)})
+		}
+	}
+	return failed.orNil()
+}
+
+func (p *Planner) tryAll(ctx context.Context, owner Owner, items []Item, errs []error, which func(Item) bool) {
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i := range items {
+		if which(items[i]) {
+			g.Go(func() error {
+				errs[i] = p.try(ctx, owner, &items[i])
+				return nil
+			})
+		}
+	}
+	g.Wait() //nolint:errcheck // the errors are in errs, one an item
+}
+
+// try decides what an apply would do to one item.
+func (p *Planner) try(ctx context.Context, owner Owner, item *Item) error {
+	if p.Memory.asDesired(owner.UID, *item) {
+		item.Action = Unchanged
+		return nil
+	}
+	result := item.Desired.DeepCopy()
+	if err := serverSideApply(ctx, p.Client, result, client.DryRunAll); err != nil {
+		return err
+	}
+	// Without our labels the object was not listed. The server knows whether it is there: only then it has a resourceVersion.
+	if item.Live == nil && result.GetResourceVersion() != "" {
+		found, err := live.Reader{Client: p.Client}.Get(ctx, item.target())
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			if err := p.checkOwner(ctx, owner, found); err != nil {
+				return err
+			}
+		}
+		item.Live = found
+	}
+	switch {
+	case item.Live == nil:
+		item.Action = Created
+	case sameState(item.Live, result):
+		item.Action = Unchanged
+		p.Memory.remember(owner.UID, *item, item.Live)
+	default:
+		item.Action = Configured
+	}
+	return nil
+}
+
+func serverSideApply(ctx context.Context, c client.Client, obj *unstructured.Unstructured, opts ...client.ApplyOption) error {
+	opts = append(opts, client.ForceOwnership, client.FieldOwner(v1alpha1.FieldManager))
+	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj), opts...)
+}
+
+// sameState compares everything but what every write moves.
+func sameState(a, b *unstructured.Unstructured) bool {
+	return apiequality.Semantic.DeepEqual(stateOf(a), stateOf(b))
+}
+
+func stateOf(obj *unstructured.Unstructured) map[string]any {
+	state := obj.DeepCopy()
+	fields := state.GetManagedFields()
+	for i := range fields {
+		fields[i].Time = nil
+	}
+	state.SetManagedFields(fields)
+	unstructured.RemoveNestedField(state.Object, "metadata", "resourceVersion")
+	unstructured.RemoveNestedField(state.Object, "metadata", "generation")
+	return state.Object
+}
+
+// missingNamespace says that a request failed since its namespace is not there.
+func missingNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces" && status.Status().Reason == metav1.StatusReasonNotFound
+}
+
+// ownershipError says that another Release owns an object.
+type ownershipError struct{ release string }
+
+func (e *ownershipError) Error() string {
+	return fmt.Sprintf("is owned by Release %s: remove it from one of the two sources", e.release)
+}
+
+func isOwnershipError(err error) bool {
+	var owned *ownershipError
+	return errors.As(err, &owned)
+}
+
+// checkOwner fails if a Release that exists owns the object. Labels of one that is gone bind nobody.
+func (p *Planner) checkOwner(ctx context.Context, owner Owner, obj *unstructured.Unstructured) error {
+	label, namespace := obj.GetLabels()[v1alpha1.ReleaseNameLabel], obj.GetLabels()[v1alpha1.ReleaseNamespaceLabel]
+	if label == "" || namespace == "" || (namespace == owner.Namespace && label == v1alpha1.OwnerLabelValue(owner.Name)) {
+		return nil
+	}
+	name, err := p.OwnerName(ctx, namespace, label)
+	if err != nil {
+		return fmt.Errorf("look up its owner, Release %s/%s: %w", namespace, label, err)
+	}
+	if name == "" {
+		return nil
+	}
+	return &ownershipError{namespace + "/" + name}
+}

@@ -1,0 +1,82 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/convoy-dev/convoy/render"
+)
+
+// ObjectError is what is wrong with one object.
+type ObjectError struct {
+	ID  render.ObjectID
+	Err error
+}
+
+func (e ObjectError) Error() string { return fmt.Sprintf("%s: %v", e.ID, e.Err) }
+
+// Unwrap is the cause.
+func (e ObjectError) Unwrap() error { return e.Err }
+
+// ObjectErrors are the objects that failed, in the order of the plan.
+type ObjectErrors []ObjectError
+
+// Error names every object, the first ten with their cause.
+func (e ObjectErrors) Error() string {
+	const most = 10
+	var parts, rest []string
+	for i, err := range e {
+		if i < most {
+			parts = append(parts, err.Error())
+		} else {
+			rest = append(rest, err.ID.String())
+		}
+	}
+	if len(rest) > 0 {
+		parts = append(parts, "and "+strings.Join(rest, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// orNil makes an empty list no error.
+func (e ObjectErrors) orNil() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+// PruneRefusedError says that a render would delete more objects than the prune policy allows.
+type PruneRefusedError struct {
+	Deletes, Limit int
+	Policy         string // as the user wrote it
+}
+
+func (e *PruneRefusedError) Error() string {
+	return fmt.Sprintf("%d objects would be deleted, and prunePolicy.maxDeletes %s allows %d", e.Deletes, e.Policy, e.Limit)
+}
+
+// withoutValues drops the text of a server's error about a Secret, which may quote values, and keeps its reason and fields.
+func withoutValues(id render.ObjectID, err error) error {
+	var status apierrors.APIStatus
+	if id.GroupKind() != secretKind || !errors.As(err, &status) {
+		return err
+	}
+	var fields []string
+	if details := status.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			fields = append(fields, cause.Field)
+		}
+	}
+	reason := string(apierrors.ReasonForError(err))
+	if reason == "" {
+		reason = fmt.Sprintf("HTTP status %d", status.Status().Code)
+	}
+	if len(fields) > 0 {
+		reason += " (fields " + strings.Join(fields, ", ") + ")"
+	}
+	return fmt.Errorf("the server answers %s; the text is withheld, since it may quote the Secret", reason)
+}

@@ -1,0 +1,170 @@
+package apply
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/render"
+)
+
+// Action is what an apply does, or did, to an object.
+type Action string
+
+// The actions.
+const (
+	Created    Action = "created"
+	Configured Action = "configured"
+	Unchanged  Action = "unchanged"
+	Deleted    Action = "deleted"
+	Skipped    Action = "skipped" // left the render, and is left running
+)
+
+// Owner is the Release for which objects are planned and applied.
+type Owner struct {
+	Namespace string
+	Name      string
+	UID       types.UID
+}
+
+// Labels mark the objects of the owner.
+func (o Owner) Labels() map[string]string { return v1alpha1.OwnerLabels(o.Namespace, o.Name) }
+
+// Item is one object of the render in a plan.
+type Item struct {
+	ID      render.ObjectID
+	GVK     schema.GroupVersionKind
+	Desired *unstructured.Unstructured // as it is sent
+	Live    *unstructured.Unstructured // nil if it is not there
+	Hash    string                     // of the object in the render
+	Action  Action                     // Created, Configured or Unchanged
+	Untried untried                    // why the server could not try it yet; empty if it did
+
+	position position
+}
+
+// untried says why an object could not be tried on the server before the apply.
+type untried string
+
+const (
+	kindNotServed    untried = "its CustomResourceDefinition is in the same render and not served yet"
+	namespaceMissing untried = "its Namespace is in the same render and not there yet"
+	schemaChanges    untried = "its CustomResourceDefinition changes in the same render"
+)
+
+func (i Item) target() live.Target { return live.Target{ID: i.ID, GVK: i.GVK} }
+
+// Plan is what an apply would do. Planning changed nothing on the server.
+type Plan struct {
+	Owner    Owner
+	Items    []Item    // by wave and stage
+	Removals []Removal // by wave and stage, in reverse
+
+	inventory Inventory
+}
+
+// Request is what is to be planned.
+type Request struct {
+	Owner     Owner
+	Objects   []*unstructured.Unstructured // the render
+	Inventory Inventory                    // what the Release recorded
+	Policy    Policy
+}
+
+// Planner plans applies with the rights of one Release.
+type Planner struct {
+	Client client.Client // needs get, list, create and patch on the objects
+	Mapper meta.RESTMapper
+	Memory *Memory
+
+	// OwnerName returns the name of the Release in the namespace whose owner label has the value, or "" if there is none.
+	OwnerName func(ctx context.Context, namespace, label string) (string, error)
+}
+
+// Plan tries every object on the server by a dry run, and reads what left the render. The error is ObjectErrors if objects are at
+// fault, *PruneRefusedError if too many would be deleted.
+func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
+	items, err := p.resolve(req)
+	if err != nil {
+		return nil, err
+	}
+	removals, err := p.planRemovals(ctx, req, items)
+	if err != nil {
+		return nil, err
+	}
+	if err := req.Policy.budget(removals, len(req.Inventory)); err != nil {
+		return nil, err
+	}
+	if err := p.readLive(ctx, req.Owner, items); err != nil {
+		return nil, err
+	}
+	if err := p.dryRun(ctx, req.Owner, items); err != nil {
+		return nil, err
+	}
+	return &Plan{Owner: req.Owner, Items: items, Removals: removals, inventory: req.Inventory}, nil
+}
+
+// readLive fills in the live objects that carry our labels. Others are found by their dry run.
+func (p *Planner) readLive(ctx context.Context, owner Owner, items []Item) error {
+	var targets []live.Target
+	for _, item := range items {
+		if item.Untried == "" {
+			targets = append(targets, item.target())
+		}
+	}
+	objects, err := live.Reader{Client: p.Client}.Owned(ctx, targets, owner.Labels())
+	if err != nil {
+		return err
+	}
+	for i := range items {
+		items[i].Live = objects[items[i].ID]
+	}
+	return nil
+}
+
+// Planned is the inventory that covers the plan, whatever becomes of it: what was recorded, and every object that is to be applied.
+func (p *Plan) Planned() Inventory {
+	inv := Inventory{}
+	for id, e := range p.inventory {
+		inv[id] = e
+	}
+	for _, item := range p.Items {
+		inv[item.ID] = entryOf(item, p.inventory[item.ID].Hash)
+	}
+	return inv
+}
+
+// Changes says whether an apply of the plan would write anything.
+func (p *Plan) Changes() bool {
+	return slices.ContainsFunc(p.Items, func(i Item) bool { return i.Action != Unchanged }) || len(p.Removals) > 0
+}
+
+// Kinds are the kinds of the objects of the plan that the server serves.
+func (p *Plan) Kinds() []schema.GroupVersionKind {
+	kinds := map[schema.GroupVersionKind]bool{}
+	var list []schema.GroupVersionKind
+	add := func(gvk schema.GroupVersionKind) {
+		if !kinds[gvk] {
+			kinds[gvk] = true
+			list = append(list, gvk)
+		}
+	}
+	for _, item := range p.Items {
+		if item.Untried != kindNotServed {
+			add(item.GVK)
+		}
+	}
+	for _, r := range p.Removals {
+		if r.Live != nil {
+			add(r.GVK)
+		}
+	}
+	return list
+}

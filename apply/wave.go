@@ -1,0 +1,80 @@
+package apply
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+)
+
+// position is where in an apply an object comes: its wave, and the stage inside the wave. A prune goes the other way round.
+type position struct {
+	wave  int32
+	stage stage
+}
+
+// stage orders kinds inside a wave, since some kinds make others possible, and some get in the way of others.
+type stage int
+
+const (
+	stageProviders    stage = iota // what other objects need to exist at all
+	stageObjects                   // everything else
+	stageInterceptors              // what sits in the way of requests for other objects, and may not be able to answer yet
+)
+
+var (
+	crdKind       = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	namespaceKind = schema.GroupKind{Kind: "Namespace"}
+	pvcKind       = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	secretKind    = schema.GroupKind{Kind: "Secret"}
+)
+
+func stageOf(kind schema.GroupKind) stage {
+	switch kind {
+	case crdKind, namespaceKind:
+		return stageProviders
+	case schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
+		schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},
+		schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
+		return stageInterceptors
+	}
+	return stageObjects
+}
+
+func (p position) compare(other position) int {
+	return cmp.Or(cmp.Compare(p.wave, other.wave), cmp.Compare(p.stage, other.stage))
+}
+
+// positionOf reads the wave annotation. An object without one is in wave 0.
+func positionOf(obj *unstructured.Unstructured) (position, error) {
+	p := position{stage: stageOf(obj.GroupVersionKind().GroupKind())}
+	value, ok := obj.GetAnnotations()[v1alpha1.SyncWaveAnnotation]
+	if !ok {
+		return p, nil
+	}
+	wave, err := strconv.ParseInt(value, 10, 32)
+	if err != nil {
+		return p, fmt.Errorf("annotation %s: %q is not an integer of 32 bits", v1alpha1.SyncWaveAnnotation, value)
+	}
+	p.wave = int32(wave)
+	return p, nil
+}
+
+// grouped cuts a sorted list into runs of equal keys.
+func grouped[T any, K comparable](list []T, key func(T) K) [][]T {
+	var groups [][]T
+	for len(list) > 0 {
+		first := key(list[0])
+		n := slices.IndexFunc(list, func(t T) bool { return key(t) != first })
+		if n < 0 {
+			n = len(list)
+		}
+		groups, list = append(groups, list[:n]), list[n:]
+	}
+	return groups
+}
