@@ -16,6 +16,10 @@ verify: ## Fail if the code is not formatted or does not vet.
 	@test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
 	go vet ./...
 
+.PHONY: controlplane
+controlplane: ## Build etcd, the Kubernetes control plane and kwok into .local/bin; minutes the first time.
+	@hack/controlplane/build
+
 .PHONY: test
-test: ## Run all tests.
+test: controlplane ## Run all tests.
 	go test ./...
