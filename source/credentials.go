@@ -1,0 +1,150 @@
+package source
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+)
+
+// Keys of a Secret with credentials.
+const (
+	keyUsername    = "username"
+	keyPassword    = "password"
+	keyBearerToken = "bearerToken"
+	keyCAFile      = "caFile"
+	keyCACert      = "ca.crt"
+	keyIdentity    = "identity"
+	keyKnownHosts  = "known_hosts"
+)
+
+const (
+	httpsKeys = "an https:// URL takes username and password, or bearerToken; and caFile (or ca.crt) for a private CA"
+	sshKeys   = "an ssh:// URL takes identity, a private key; password if it has a passphrase; and known_hosts"
+)
+
+// credentials are what a Release shows to a Git server. The zero value is none.
+type credentials struct {
+	secret string // "Secret <namespace>/<name>", for messages
+
+	// fingerprint is equal for equal credentials. It must not be shown: it would prove a guess.
+	fingerprint string
+
+	username, password string // both, for https
+	bearerToken        string
+	roots              *x509.CertPool // the system's and the Secret's; nil for the system's alone
+	signer             ssh.Signer
+	knownHosts         []byte
+}
+
+// none says that the server is asked anonymously.
+func (c credentials) none() bool { return c.password == "" && c.bearerToken == "" && c.signer == nil }
+
+// secrets are the values that must not appear in a message.
+func (c credentials) secrets() []string {
+	var values []string
+	if c.password != "" {
+		values = append(values, c.password, base64.StdEncoding.EncodeToString([]byte(c.username+":"+c.password)))
+	}
+	if c.bearerToken != "" {
+		values = append(values, c.bearerToken)
+	}
+	return values
+}
+
+// gitCredentials reads the credentials for a repository.
+func (r objectReader) gitCredentials(ctx context.Context, namespace string, u *url.URL, ref *v1alpha1.LocalObjectReference) (credentials, error) {
+	if ref == nil {
+		if u.Scheme == "ssh" {
+			return credentials{}, errors.New("secretRef is not set: " + sshKeys)
+		}
+		return credentials{}, nil
+	}
+	if u.Scheme != "https" && u.Scheme != "ssh" {
+		return credentials{}, fmt.Errorf("no credentials are sent over %s://: use https:// or ssh://, or take secretRef away", u.Scheme)
+	}
+	var obj corev1.Secret
+	if err := r.get(ctx, "Secret", namespace, ref.Name, &obj); err != nil {
+		return credentials{}, err
+	}
+	c := credentials{secret: "Secret " + namespace + "/" + ref.Name, fingerprint: digest(obj.Data)}
+	var err error
+	if u.Scheme == "https" {
+		err = c.readHTTPS(obj.Data)
+	} else {
+		err = c.readSSH(obj.Data)
+	}
+	if err != nil {
+		return credentials{}, fmt.Errorf("%s: %w", c.secret, err)
+	}
+	return c, nil
+}
+
+// readHTTPS takes the credentials for https out of the data of a Secret.
+func (c *credentials) readHTTPS(data map[string][]byte) error {
+	c.username, c.password, c.bearerToken = line(data[keyUsername]), line(data[keyPassword]), line(data[keyBearerToken])
+	_, hasUsername := data[keyUsername]
+	ca, caKey := data[keyCAFile], keyCAFile
+	if len(ca) == 0 {
+		ca, caKey = data[keyCACert], keyCACert
+	}
+	switch {
+	case c.bearerToken != "" && (hasUsername || c.password != ""):
+		return fmt.Errorf("both bearerToken and username or password are set: %s", httpsKeys)
+	case hasUsername && c.password == "":
+		return missing(keyPassword, httpsKeys)
+	case !hasUsername && c.password != "":
+		return missing(keyUsername, httpsKeys)
+	case c.none() && len(ca) == 0:
+		return fmt.Errorf("none of the keys expected is there: %s", httpsKeys)
+	case len(ca) == 0:
+		return nil
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		return fmt.Errorf("read the system's CA certificates: %w", err)
+	}
+	if !roots.AppendCertsFromPEM(ca) {
+		return fmt.Errorf("key %q holds no certificate in PEM form", caKey)
+	}
+	c.roots = roots
+	return nil
+}
+
+// readSSH takes the credentials for ssh out of the data of a Secret.
+func (c *credentials) readSSH(data map[string][]byte) error {
+	identity, passphrase := data[keyIdentity], line(data[keyPassword])
+	c.knownHosts = data[keyKnownHosts]
+	switch {
+	case len(identity) == 0:
+		return missing(keyIdentity, sshKeys)
+	case len(c.knownHosts) == 0:
+		return missing(keyKnownHosts, sshKeys)
+	}
+	var err error
+	c.signer, err = ssh.ParsePrivateKey(identity)
+	if _, encrypted := errors.AsType[*ssh.PassphraseMissingError](err); encrypted && passphrase != "" {
+		c.signer, err = ssh.ParsePrivateKeyWithPassphrase(identity, []byte(passphrase))
+	} else if encrypted {
+		return fmt.Errorf("key %q needs a passphrase: put it into key %q", keyIdentity, keyPassword)
+	}
+	if err != nil {
+		return fmt.Errorf("key %q holds no private key that can be read: %w", keyIdentity, err)
+	}
+	return nil
+}
+
+func missing(key, expected string) error {
+	return fmt.Errorf("key %q is missing or empty: %s", key, expected)
+}
+
+// line is a value without the line end that files tend to have.
+func line(value []byte) string { return strings.TrimRight(string(value), "\r\n") }

@@ -1,0 +1,111 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+)
+
+// listing is a conversation that has got as far as the list of references.
+type listing struct {
+	conversation
+	adv *packp.AdvRefs
+}
+
+// open starts a conversation and gets the list of references, with these credentials: that is the proof that they give access.
+func (g *gitFetcher) open(ctx context.Context, repo repository) (*listing, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.options.ResolveTimeout,
+		fmt.Errorf("no answer within %s", g.options.ResolveTimeout))
+	defer cancel()
+	talk, err := g.dialer.dial(ctx, repo.url, repo.credentials)
+	if err != nil {
+		return nil, explain(ctx, err, repo.credentials)
+	}
+	adv, err := talk.AdvertisedReferencesContext(ctx)
+	if err != nil {
+		err = explain(ctx, err, repo.credentials)
+		talk.Close()
+		return nil, err
+	}
+	return &listing{conversation: talk, adv: adv}, nil
+}
+
+// content returns the files of the commit, from the cache or the server.
+func (g *gitFetcher) content(ctx context.Context, repo repository, talk *listing, t target) (*lease, error) {
+	key := repo.contentKey(t)
+	if err, ok := g.rejected.Get(key); ok {
+		return nil, err.(error)
+	}
+	files, err := g.cache.get(ctx, key, func(dir *os.Root) error {
+		return g.download(ctx, repo, talk, t, dir)
+	})
+	if isContentError(err) {
+		g.rejected.Add(key, err)
+	}
+	return files, err
+}
+
+// download takes the files of the commit from the server.
+func (g *gitFetcher) download(ctx context.Context, repo repository, talk *listing, t target, dir *os.Root) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.options.DownloadTimeout,
+		fmt.Errorf("the download is not complete within %s", g.options.DownloadTimeout))
+	defer cancel()
+	err := g.receive(ctx, talk, requestOne(talk.adv, t.want), t.commit, dir)
+	if err != nil && !t.tip && !sendsAnyCommit(talk.adv) && !isContentError(err) && ctx.Err() == nil {
+		err = g.downloadHistory(ctx, repo, t, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("download commit %s: %w", t.commit, explain(ctx, err, repo.credentials))
+	}
+	return nil
+}
+
+// downloadHistory finds the commit of a server that sends only what a branch or tag names, as old ones do.
+func (g *gitFetcher) downloadHistory(ctx context.Context, repo repository, t target, dir *os.Root) error {
+	talk, err := g.open(ctx, repo)
+	if err != nil {
+		return err
+	}
+	defer talk.Close()
+	err = g.receive(ctx, talk, requestAll(talk.adv), t.commit, dir)
+	switch {
+	case errors.Is(err, errNotSent):
+		return errors.New("no branch or tag of the repository has it")
+	case isContentError(err):
+		return fmt.Errorf("the server does not send single commits, and of the whole history: %w", err)
+	}
+	return err
+}
+
+// receive takes a pack from the server and writes the files of a commit in it into dir.
+func (g *gitFetcher) receive(ctx context.Context, talk *listing, req *packp.UploadPackRequest, commit plumbing.Hash, dir *os.Root) (err error) {
+	res, err := talk.UploadPack(ctx, req)
+	if err != nil {
+		return err
+	}
+	defer res.Close()
+	pack, err := os.CreateTemp(g.cache.path(tmpDir), "pack-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pack.Close(), os.Remove(pack.Name())) }()
+	if err := g.limits.receive(packOf(req, res), pack); err != nil {
+		return err
+	}
+	select {
+	case g.unpacking <- struct{}{}:
+		defer func() { <-g.unpacking }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	objects, err := openPack(ctx, pack)
+	if err != nil {
+		return err
+	}
+	work := checkout{ctx: ctx, objects: objects, dir: dir, limits: g.limits}
+	return work.run(commit)
+}

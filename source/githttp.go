@@ -1,0 +1,140 @@
+package source
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+)
+
+const (
+	connectTimeout      = 15 * time.Second
+	tlsHandshakeTimeout = 15 * time.Second
+)
+
+// httpConversation is a conversation over connections of its own, so that nobody else's credentials or CA are ever used on them.
+type httpConversation struct {
+	transport.UploadPackSession
+	connections *http.Transport
+}
+
+// dialHTTP prepares a conversation over https or http; it connects with the first request. The first request may be redirected, to
+// another host too, which then gets no credentials; a redirect from https to http is refused.
+func (d dialer) dialHTTP(u *url.URL, c credentials) (conversation, error) {
+	port, _ := strconv.Atoi(u.Port()) // 0, the default of the scheme, if there is none
+	host := u.Hostname()
+	if net.ParseIP(host).To4() == nil && net.ParseIP(host) != nil {
+		host = "[" + host + "]"
+	}
+	endpoint := &transport.Endpoint{Protocol: u.Scheme, Host: host, Port: port, Path: strings.TrimRight(u.EscapedPath(), "/")}
+	connections := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: c.roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: tlsHandshakeTimeout,
+		ForceAttemptHTTP2:   true,
+	}
+	client := githttp.NewClient(&http.Client{Transport: &gitOnly{connections: connections, credentials: c, maxPack: d.maxPack}})
+	session, err := client.NewUploadPackSession(endpoint, c.httpAuth())
+	if err != nil {
+		return nil, err
+	}
+	return httpConversation{UploadPackSession: session, connections: connections}, nil
+}
+
+// Close implements conversation.
+func (c httpConversation) Close() error {
+	defer c.connections.CloseIdleConnections()
+	return c.UploadPackSession.Close()
+}
+
+// httpAuth is what is added to every request to the host of the URL.
+func (c credentials) httpAuth() transport.AuthMethod {
+	switch {
+	case c.bearerToken != "":
+		return &githttp.TokenAuth{Token: c.bearerToken}
+	case c.password != "":
+		return &githttp.BasicAuth{Username: c.username, Password: c.password}
+	default:
+		return nil
+	}
+}
+
+// gitOnly lets through the answers of Git servers and redirects. Everything else becomes an error without what the server wrote,
+// since that is a page for people at best.
+type gitOnly struct {
+	connections *http.Transport
+	credentials credentials
+	maxPack     int64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *gitOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := g.connections.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode/100 == 3 && res.Header.Get("Location") != "" {
+		return res, nil
+	}
+	if err := g.check(req, res); err != nil {
+		res.Body.Close()
+		return nil, err
+	}
+	most := g.maxPack
+	if req.Method == http.MethodGet {
+		most = listingAllowance
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{&limitedReader{reader: res.Body, left: most}, res.Body}
+	return res, nil
+}
+
+func (g *gitOnly) check(req *http.Request, res *http.Response) error {
+	status := fmt.Sprintf("the server answers %d %s", res.StatusCode, http.StatusText(res.StatusCode))
+	rejected := res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden
+	switch {
+	case rejected && g.credentials.none():
+		return fmt.Errorf("%s: it wants credentials, and secretRef names none", status)
+	case rejected && req.Header.Get("Authorization") == "":
+		return fmt.Errorf("%s: the url redirects to %s, which is not sent the credentials of %s", status, req.URL.Host, g.credentials.secret)
+	case rejected:
+		return fmt.Errorf("%s: it does not accept the credentials of %s", status, g.credentials.secret)
+	case res.StatusCode == http.StatusNotFound:
+		return fmt.Errorf("%s: there is no such repository, or these credentials must not see it", status)
+	case res.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s", status)
+	}
+	contentType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // a malformed one is not Git's either
+	if req.Method == http.MethodGet && contentType != "application/x-git-upload-pack-advertisement" {
+		return fmt.Errorf("the server answers with %q, not with Git: is this the URL of a repository?", contentType)
+	}
+	return nil
+}
+
+// limitedReader fails, rather than ends, when more than left bytes come.
+type limitedReader struct {
+	reader io.Reader
+	left   int64
+}
+
+// Read implements io.Reader.
+func (l *limitedReader) Read(p []byte) (int, error) {
+	n, err := l.reader.Read(p)
+	l.left -= int64(n)
+	if l.left < 0 {
+		return 0, errTooMuchSent
+	}
+	return n, err
+}
