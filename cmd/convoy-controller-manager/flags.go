@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// options are the flags of the command.
+type options struct {
+	renderStoreURL          string
+	concurrent              int
+	defaultServiceAccount   string
+	leaderElect             bool
+	leaderElectionNamespace string
+	metricsAddress          string
+	probeAddress            string
+	sourceCacheDir          string
+	sourceCacheSize         resource.QuantityValue
+	maxArtifactSize         resource.QuantityValue
+	allowFileURLs           bool
+	zap                     zap.Options
+}
+
+func parseFlags(name string, args []string) (options, error) {
+	o := options{
+		sourceCacheSize: resource.QuantityValue{Quantity: resource.MustParse("2Gi")},
+		maxArtifactSize: resource.QuantityValue{Quantity: resource.MustParse("256Mi")},
+	}
+	flags := flag.NewFlagSet(filepath.Base(name), flag.ContinueOnError)
+	config.RegisterFlags(flags)
+	o.zap.BindFlags(flags)
+	flags.StringVar(&o.renderStoreURL, "render-store-url", "",
+		"The render store, as a gocloud blob URL: mem://, file://, s3://, gs:// or azblob://. Empty: no render store.")
+	flags.IntVar(&o.concurrent, "concurrent", 4, "How many Releases are worked on at once.")
+	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
+		"The ServiceAccount to impersonate for Releases that name none, in the namespace of each. Empty: convoy's own rights.")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "Let only one replica at a time work.")
+	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "",
+		"The namespace of the lease. Empty: the namespace of the pod.")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Where Prometheus metrics are served; 0 serves none.")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "Where /healthz and /readyz are served; 0 serves none.")
+	flags.StringVar(&o.sourceCacheDir, "source-cache-dir", filepath.Join(os.TempDir(), "convoy-sources"),
+		"The folder of the cache of fetched sources. It may be lost at any time.")
+	flags.Var(&o.sourceCacheSize, "source-cache-size", "How large that cache may get.")
+	flags.Var(&o.maxArtifactSize, "max-artifact-size", "How large the files of one source may be.")
+	flags.BoolVar(&o.allowFileURLs, "allow-file-urls", false,
+		"Allow Git repositories at file:// URLs, which lie on the machine of the controller. For development.")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.check(flags.Args()); err != nil {
+		fmt.Fprintln(flags.Output(), err)
+		return o, err
+	}
+	return o, nil
+}
+
+func (o options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q: this command takes only flags", rest[0])
+	case o.concurrent < 1:
+		return errors.New("flag --concurrent: want a number of at least 1")
+	case o.maxArtifactSize.Sign() <= 0:
+		return errors.New("flag --max-artifact-size: want a size above 0, such as 256Mi")
+	case o.sourceCacheSize.Cmp(o.maxArtifactSize.Quantity) < 0:
+		return errors.New("flag --source-cache-size: want at least --max-artifact-size, or no source fits in")
+	}
+	return nil
+}

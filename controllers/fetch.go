@@ -1,0 +1,72 @@
+package controllers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/source"
+)
+
+// shareFor is how old a resolved revision may be that another Release with the same source has just asked for.
+const shareFor = 3 * time.Second
+
+// fetch gets the files of the source. The source is asked once an interval, and when the Release changes; passes in between, which
+// a watch started, work on what it said then.
+func (r *ReleaseReconciler) fetch(ctx context.Context, p pass) (*source.Artifact, *Failure) {
+	defer r.Metrics.step("fetch")()
+	due := r.polls.due(p.release, p.now)
+	req := source.Request{Namespace: p.release.Namespace, Source: p.release.Spec.Source, MaxAge: shareFor}
+	if !due {
+		req.MaxAge = 2 * p.release.Spec.Interval.Duration
+	}
+	artifact, err := r.Fetcher.Fetch(ctx, req)
+	if err != nil {
+		return nil, notRendered(v1alpha1.ReasonSourceFailed, Backoff, "The source cannot be fetched: %w", err)
+	}
+	if due {
+		r.polls.done(p.release, p.now)
+	}
+	return artifact, nil
+}
+
+// polls remembers when the source of each Release was last asked. Losing it costs one more question.
+type polls struct {
+	mu   sync.Mutex
+	last map[types.UID]poll
+}
+
+type poll struct {
+	at         time.Time
+	generation int64
+}
+
+func newPolls() *polls { return &polls{last: map[types.UID]poll{}} }
+
+// next is how long until the source is to be asked again.
+func (p *polls) next(release *v1alpha1.Release, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last, ok := p.last[release.UID]
+	if !ok || last.generation != release.Generation || last.at.After(now) {
+		return 0
+	}
+	return last.at.Add(release.Spec.Interval.Duration).Sub(now)
+}
+
+func (p *polls) due(release *v1alpha1.Release, now time.Time) bool { return p.next(release, now) <= 0 }
+
+func (p *polls) done(release *v1alpha1.Release, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last[release.UID] = poll{now, release.Generation}
+}
+
+func (p *polls) forget(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.last, uid)
+}

@@ -1,0 +1,74 @@
+package controllers
+
+import (
+	"time"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/render"
+)
+
+// Observation is what the steps of a pass saw. Steps add to it; only the report reads it. A nil member was not seen.
+type Observation struct {
+	// Rendered is what the source renders now.
+	Rendered *RenderedFact
+	// Attempted is the selection whose apply has begun.
+	Attempted *Selection
+	// Waiting is what the apply or the assessment waits for, and since when.
+	Waiting *WaitingFact
+	// Applied is the selection that is applied in full.
+	Applied *AppliedFact
+	// Healthy is the assessment of everything that was applied.
+	Healthy *live.Unhealthy
+	// HistoryCount is the number of entries in the render store.
+	HistoryCount *int
+	// RecordErr is why the history entry was not written or old renders were not collected.
+	RecordErr error
+}
+
+// RenderedFact says that the source was rendered.
+type RenderedFact struct {
+	Ref     render.Ref
+	Objects int
+	Summary string
+}
+
+// WaitingFact is what is awaited since when.
+type WaitingFact struct {
+	apply.Waiting
+	Since time.Time
+}
+
+// AppliedFact says that a selection is applied in full.
+type AppliedFact struct {
+	Selection
+	Objects int
+	Changes apply.ChangeSet
+}
+
+// Origin says why a render was selected.
+type Origin string
+
+// The origins.
+const (
+	FromSource   Origin = "source"   // it is what the source renders now
+	FromDeletion Origin = "deletion" // the Release is being deleted, so it is the empty render
+)
+
+// Selection is the render that a pass applies, and why that one.
+type Selection struct {
+	Render   render.Render
+	Origin   Origin
+	Revision string // of the source
+	Summary  string // for the history: the source's origin, @ and its revision
+}
+
+// record is the entry of the status for a selection. The time is kept as long as the render stays the same.
+func (s Selection) record(old *v1alpha1.RenderRecord, now time.Time) *v1alpha1.RenderRecord {
+	next := &v1alpha1.RenderRecord{RenderRef: s.Render.Ref().String(), Revision: s.Revision, Time: seconds(now)}
+	if old != nil && old.RenderRef == next.RenderRef {
+		next.Time = old.Time
+	}
+	return next
+}

@@ -1,0 +1,90 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/apply"
+)
+
+// planned is a plan, with the Inventory objects that it was made from.
+type planned struct {
+	*apply.Plan
+	shards []v1alpha1.Inventory
+	target client.Client
+}
+
+// plan tries the selection on the server. Nothing is changed, and nothing is stored of what fails here.
+func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selection) (*planned, *Failure) {
+	defer r.Metrics.step("plan")()
+	target, err := r.Targets.For(p.release.Namespace, r.serviceAccount(p.release))
+	if err != nil {
+		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The cluster cannot be reached: %w", err)
+	}
+	shards, err := r.shards(ctx, p.release)
+	if err != nil {
+		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The inventory cannot be read: %w", err)
+	}
+	var objects []*unstructured.Unstructured
+	if !p.deleting() {
+		if objects, err = selection.Render.Objects(); err != nil {
+			return nil, notApplied(v1alpha1.ReasonDryRunFailed, OnChange, "The render cannot be read: %w", err)
+		}
+	}
+	planner := &apply.Planner{Client: target, Mapper: r.Targets.Mapper, Memory: r.Memory, OwnerName: r.ownerName}
+	plan, err := planner.Plan(ctx, apply.Request{
+		Owner: p.owner, Objects: objects, Inventory: apply.InventoryOf(shards), Policy: policyOf(p),
+	})
+	var refused *apply.PruneRefusedError
+	switch {
+	case errors.As(err, &refused):
+		return nil, notApplied(v1alpha1.ReasonPruneRefused, OnChange, "Nothing was applied: %w; raise it, or put the objects back into the source", err)
+	case err != nil:
+		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The dry run failed, and nothing was changed: %w", err)
+	}
+	if err := r.Watcher.Ensure(ctx, plan); err != nil {
+		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The objects cannot be watched: %w", err)
+	}
+	return &planned{plan, shards, target}, nil
+}
+
+// policyOf is what happens to objects that left the render.
+func policyOf(p pass) apply.Policy {
+	switch {
+	case p.deleting() && p.release.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan:
+		return apply.Policy{KeptBecause: "spec.deletionPolicy is Orphan"}
+	case p.deleting():
+		return apply.Policy{Delete: true}
+	case !p.release.Spec.PrunePolicy.IsEnabled():
+		return apply.Policy{KeptBecause: "spec.prunePolicy.enabled is false"}
+	default:
+		return apply.Policy{Delete: true, MaxDeletes: p.release.Spec.PrunePolicy.MaxDeletes}
+	}
+}
+
+func (r *ReleaseReconciler) serviceAccount(release *v1alpha1.Release) string {
+	if release.Spec.ServiceAccountName != "" {
+		return release.Spec.ServiceAccountName
+	}
+	return r.DefaultServiceAccount
+}
+
+// ownerName finds the Release that an owner label stands for.
+func (r *ReleaseReconciler) ownerName(ctx context.Context, namespace, label string) (string, error) {
+	releases := &metav1.PartialObjectMetadataList{}
+	releases.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ReleaseList"))
+	if err := r.Client.List(ctx, releases, client.InNamespace(namespace)); err != nil {
+		return "", err
+	}
+	for _, release := range releases.Items {
+		if v1alpha1.OwnerLabelValue(release.Name) == label {
+			return release.Name, nil
+		}
+	}
+	return "", nil
+}

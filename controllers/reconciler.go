@@ -1,0 +1,146 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/renderstore"
+	"github.com/convoy-dev/convoy/source"
+)
+
+// passTimeout ends a pass whose requests hang one after the other. Each has a shorter deadline of its own.
+const passTimeout = 15 * time.Minute
+
+// Fetcher gets the files of a source.
+type Fetcher interface {
+	Fetch(ctx context.Context, req source.Request) (*source.Artifact, error)
+}
+
+// Watcher starts a new pass of a Release when one of its objects changes.
+type Watcher interface {
+	Ensure(ctx context.Context, plan *apply.Plan) error
+}
+
+// ReleaseReconciler brings what runs to what a Release's source renders.
+type ReleaseReconciler struct {
+	Client  client.Client // reads live, with convoy's own rights
+	Fetcher Fetcher
+	Store   *renderstore.Store
+	Targets *Targets
+	Memory  *apply.Memory
+	Watcher Watcher
+	Events  events.EventRecorder
+	Clock   clock.PassiveClock
+	Metrics *Metrics
+
+	// DefaultServiceAccount is impersonated where a Release names none. Empty: convoy's own rights.
+	DefaultServiceAccount string
+
+	polls   *polls
+	renders *renders
+	stored  *stored
+	backoff *backoff
+}
+
+// New completes a reconciler.
+func New(r ReleaseReconciler) *ReleaseReconciler {
+	r.polls, r.renders, r.stored, r.backoff = newPolls(), newRenders(), newStored(), newBackoff()
+	return &r
+}
+
+// pass is what the steps of one run of Reconcile share: the Release as it was when the pass began, and where to write down what
+// they see.
+type pass struct {
+	release *v1alpha1.Release
+	owner   apply.Owner
+	archive *renderstore.Archive
+	now     time.Time
+	seen    *Observation
+}
+
+func (p pass) deleting() bool { return !p.release.DeletionTimestamp.IsZero() }
+
+// Reconcile runs one pass over a Release.
+func (r *ReleaseReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	p, err := r.begin(ctx, req)
+	if p == nil || err != nil {
+		return reconcile.Result{}, err
+	}
+	failure := r.run(ctx, *p)
+	return r.report(ctx, *p, failure) // 10
+}
+
+// run is the line of the steps. Deletion takes the same road with the empty render, and ends by letting go of the Release.
+func (r *ReleaseReconciler) run(ctx context.Context, p pass) *Failure {
+	selection, failure := r.choose(ctx, p) // 1 fetch, 2 render, 3 choose
+	if failure != nil {
+		return failure
+	}
+	if failure := gate(p); failure != nil { // 4
+		return failure
+	}
+	planned, failure := r.plan(ctx, p, selection) // 5
+	if failure != nil {
+		return failure
+	}
+	if failure := r.store(ctx, p, selection, planned); failure != nil { // 6
+		return failure
+	}
+	changes, failure := r.apply(ctx, p, selection, planned) // 7
+	if failure != nil || p.seen.Waiting != nil {
+		return failure
+	}
+	if p.deleting() {
+		return r.finalize(ctx, p)
+	}
+	failure = r.assess(p, changes) // 8
+	r.record(ctx, p, selection)    // 9, whatever the health: the render is applied in full
+	return failure
+}
+
+// begin reads the Release live, so that no decision rests on a cache, and makes sure that its deletion waits for convoy.
+func (r *ReleaseReconciler) begin(ctx context.Context, req reconcile.Request) (*pass, error) {
+	release := &v1alpha1.Release{}
+	if err := r.Client.Get(ctx, req.NamespacedName, release); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if release.DeletionTimestamp.IsZero() {
+		if err := r.hold(ctx, release); err != nil {
+			return nil, err
+		}
+	} else if !controllerutil.ContainsFinalizer(release, v1alpha1.Finalizer) {
+		return nil, nil // somebody else's finalizer holds it
+	}
+	return &pass{
+		release: release,
+		owner:   apply.Owner{Namespace: release.Namespace, Name: release.Name, UID: release.UID},
+		archive: r.Store.Archive(release.Namespace, release.Name),
+		now:     r.Clock.Now(),
+		seen:    &Observation{},
+	}, nil
+}
+
+func (r *ReleaseReconciler) hold(ctx context.Context, release *v1alpha1.Release) error {
+	base := release.DeepCopy()
+	if !controllerutil.AddFinalizer(release, v1alpha1.Finalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	err := r.Client.Patch(ctx, release, patch, client.FieldOwner(controllerName))
+	if apierrors.IsInvalid(err) {
+		log.FromContext(ctx).Info("The Release cannot be worked on, since the API rejects it", "error", err.Error())
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/render"
+	"github.com/convoy-dev/convoy/renderstore"
+)
+
+// record adds the render to the history, unless it is there, and collects what the retention policy lets go. The apply stays
+// successful whatever happens here; what failed is made up for in a later pass.
+func (r *ReleaseReconciler) record(ctx context.Context, p pass, selection Selection) {
+	defer r.Metrics.step("record")()
+	if !r.Store.Enabled() {
+		p.seen.HistoryCount = new(int)
+		return
+	}
+	if err := r.recordIn(ctx, p, selection); err != nil {
+		p.seen.RecordErr = err
+	}
+}
+
+func (r *ReleaseReconciler) recordIn(ctx context.Context, p pass, selection Selection) error {
+	entry := renderstore.Record{Ref: selection.Render.Ref(), SyncedAt: p.now, Summary: selection.Summary}
+	added, err := p.archive.Append(ctx, entry)
+	if err != nil {
+		return fmt.Errorf("write the history entry: %w", err)
+	}
+	n, err := p.archive.Count(ctx)
+	if err != nil {
+		return fmt.Errorf("count the history: %w", err)
+	}
+	p.seen.HistoryCount = &n
+	if keep := int(p.release.Spec.RetentionPolicy.Resolved()); keep <= 0 || (!added && n <= keep) {
+		return nil
+	}
+	if err := r.collect(ctx, p, entry.Ref); err != nil {
+		return fmt.Errorf("collect old renders: %w", err)
+	}
+	if n, err = p.archive.Count(ctx); err != nil {
+		return fmt.Errorf("count the history: %w", err)
+	}
+	p.seen.HistoryCount = &n
+	return nil
+}
+
+// collect deletes what the retention policy lets go. What is protected is read live, just before.
+func (r *ReleaseReconciler) collect(ctx context.Context, p pass, applied render.Ref) error {
+	release := &v1alpha1.Release{}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(p.release), release); err != nil {
+		return err
+	}
+	protected := []render.Ref{applied}
+	for _, record := range []*v1alpha1.RenderRecord{release.Status.LastAttempted, release.Status.LastSuccessful, release.Status.LastHealthy} {
+		if record == nil {
+			continue
+		}
+		ref, err := render.ParseRef(record.RenderRef)
+		if err != nil {
+			return fmt.Errorf("the status names a render: %w", err)
+		}
+		protected = append(protected, ref)
+	}
+	_, err := p.archive.Prune(ctx, renderstore.Retention{
+		Keep: int(release.Spec.RetentionPolicy.Resolved()), Protected: protected, Recorded: applied,
+	})
+	return err
+}

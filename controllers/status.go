@@ -1,0 +1,161 @@
+package controllers
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+)
+
+// longestMessage keeps a Release small, whatever a server answers. The API allows 32 KiB in one condition.
+const longestMessage = 4096
+
+// seconds is a time as the API stores it, so that what is written equals what is read back.
+func seconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second).UTC()) }
+
+// nextStatus computes the status from what a pass saw. It is pure and a fixed point: where nothing changed in the world, it returns
+// the old status. Conditions that the pass did not get to stay, with the generation for which they were true.
+func nextStatus(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen Observation, failure *Failure, now time.Time) v1alpha1.ReleaseStatus {
+	next := *old.DeepCopy()
+	next.ObservedGeneration = release.Generation
+	next.Sync = nextSync(seen, release)
+	next.ResolvedRetentionPolicy = nextRetention(old, release, seen)
+	if seen.Attempted != nil {
+		next.LastAttempted = seen.Attempted.record(old.LastAttempted, now)
+	}
+	if seen.Applied != nil {
+		next.LastSuccessful = seen.Applied.record(old.LastSuccessful, now)
+		if seen.Healthy != nil && len(*seen.Healthy) == 0 {
+			next.LastHealthy = seen.Applied.record(old.LastHealthy, now)
+		}
+		next.Render = seen.Applied.Render.Ref().Short()
+	}
+
+	set := func(condition string, status metav1.ConditionStatus, reason, message string) {
+		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
+			Type: condition, Status: status, Reason: reason, Message: shortened(message),
+			ObservedGeneration: release.Generation, LastTransitionTime: seconds(now),
+		})
+	}
+	setSeen(set, seen)
+	if failure != nil {
+		set(failure.Condition, failure.Status, failure.Reason, failure.Err.Error())
+	}
+	set(ready(next.Conditions))
+	meta.RemoveStatusCondition(&next.Conditions, v1alpha1.ConditionReconciling)
+	meta.RemoveStatusCondition(&next.Conditions, v1alpha1.ConditionStalled)
+	switch {
+	case failure == nil && next.Sync != nil:
+		set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonProgressing, waitingMessage(*seen.Waiting))
+	case failure == nil || failure.Status != metav1.ConditionFalse:
+	case failure.Retry == Backoff:
+		set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, failure.Reason, failure.Err.Error())
+	default:
+		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, failure.Reason, failure.Err.Error())
+	}
+	return next
+}
+
+func setSeen(set func(condition string, status metav1.ConditionStatus, reason, message string), seen Observation) {
+	if r := seen.Rendered; r != nil {
+		set(v1alpha1.ConditionRendered, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
+			fmt.Sprintf("Rendered %s as %s from %s", count(r.Objects, "object"), r.Ref.Short(), r.Summary))
+	}
+	if a := seen.Applied; a != nil {
+		set(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
+			fmt.Sprintf("Applied %s of render %s", count(a.Objects, "object"), a.Render.Ref().Short()))
+	} else if w := seen.Waiting; w != nil {
+		set(v1alpha1.ConditionApplied, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*w))
+	}
+	switch h := seen.Healthy; {
+	case h == nil:
+	case len(*h) == 0:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
+			fmt.Sprintf("All objects of render %s are healthy", seen.Applied.Render.Ref().Short()))
+	default:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*seen.Waiting))
+	}
+}
+
+func nextSync(seen Observation, release *v1alpha1.Release) *v1alpha1.SyncStatus {
+	w := seen.Waiting
+	if w == nil {
+		return nil
+	}
+	sync := &v1alpha1.SyncStatus{StartedAt: seconds(w.Since), Wave: w.Wave, Phase: w.Phase}
+	if release.DeletionTimestamp.IsZero() && seen.Attempted != nil {
+		sync.RenderRef = seen.Attempted.Render.Ref().String()
+	}
+	return sync
+}
+
+func nextRetention(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen Observation) *v1alpha1.ResolvedRetentionPolicy {
+	next := &v1alpha1.ResolvedRetentionPolicy{KeepHistory: release.Spec.RetentionPolicy.Resolved()}
+	switch {
+	case seen.HistoryCount != nil:
+		next.HistoryCount = int32(*seen.HistoryCount)
+	case old.ResolvedRetentionPolicy != nil:
+		next.HistoryCount = old.ResolvedRetentionPolicy.HistoryCount
+	}
+	return next
+}
+
+// ready sums the other conditions up.
+func ready(conditions []metav1.Condition) (condition string, status metav1.ConditionStatus, reason, message string) {
+	parts := []string{v1alpha1.ConditionRendered, v1alpha1.ConditionApplied, v1alpha1.ConditionHealthy}
+	for _, bad := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionUnknown} {
+		for _, part := range parts {
+			if c := meta.FindStatusCondition(conditions, part); c != nil && c.Status == bad {
+				return v1alpha1.ConditionReady, bad, c.Reason, c.Message
+			}
+		}
+	}
+	healthy := meta.FindStatusCondition(conditions, v1alpha1.ConditionHealthy)
+	if healthy == nil {
+		return v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "Nothing was applied yet"
+	}
+	applied := meta.FindStatusCondition(conditions, v1alpha1.ConditionApplied)
+	return v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, applied.Message + ", and all are healthy"
+}
+
+// waitingMessage says what is awaited.
+func waitingMessage(w WaitingFact) string {
+	switch w.Phase {
+	case v1alpha1.SyncPhaseWave:
+		return fmt.Sprintf("Waiting for wave %d to be healthy: %s", w.Wave, w.Objects)
+	case v1alpha1.SyncPhasePrune:
+		return fmt.Sprintf("Waiting for objects of wave %d to be gone: %s", w.Wave, w.Objects)
+	default:
+		return fmt.Sprintf("Waiting for the objects to be healthy: %s", w.Objects)
+	}
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// shortened cuts a message to what a condition should hold.
+func shortened(message string) string {
+	if len(message) <= longestMessage {
+		return message
+	}
+	return cut(message, longestMessage)
+}
+
+// cut shortens a text to at most n bytes, at a character.
+func cut(text string, n int) string {
+	const ellipsis = " …"
+	text = text[:n-len(ellipsis)]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return strings.TrimSpace(text) + ellipsis
+}

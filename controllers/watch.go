@@ -1,0 +1,156 @@
+package controllers
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	crsource "sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/apply"
+)
+
+// settle joins the events of one object after the other into one pass.
+const settle = 500 * time.Millisecond
+
+var crdVersionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+// Watches watches the metadata of the objects that carry an owner label, kind by kind as Releases deploy them.
+type Watches struct {
+	controller controller.Controller
+	cache      cache.Cache
+	mapper     meta.RESTMapper
+	owners     owners
+
+	mu      sync.Mutex
+	watched map[schema.GroupVersionKind]schema.GroupVersionResource
+}
+
+// newTargetCache makes the cache of the watches. It holds no more than the metadata that finds the owner of an object.
+func newTargetCache(config *rest.Config, mapper meta.RESTMapper) (cache.Cache, error) {
+	owned, err := labels.NewRequirement(v1alpha1.ReleaseNameLabel, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	crds := &metav1.PartialObjectMetadata{}
+	crds.SetGroupVersionKind(crdVersionKind)
+	return cache.New(config, cache.Options{
+		Mapper:               mapper,
+		DefaultLabelSelector: labels.NewSelector().Add(*owned),
+		DefaultTransform:     onlyOwner,
+		ByObject:             map[client.Object]cache.ByObject{crds: {Label: labels.Everything()}},
+	})
+}
+
+// onlyOwner drops what the watches do not look at.
+func onlyOwner(obj any) (any, error) {
+	if object, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		object.ManagedFields, object.Annotations, object.OwnerReferences = nil, nil, nil
+	}
+	return obj, nil
+}
+
+// Ensure watches the kinds of a plan.
+func (w *Watches) Ensure(ctx context.Context, plan *apply.Plan) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, gvk := range plan.Kinds() {
+		if _, ok := w.watched[gvk]; ok {
+			continue
+		}
+		mapping, err := w.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if meta.IsNoMatchError(err) {
+			continue // it went since the plan was made
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.controller.Watch(crsource.Kind[client.Object](w.cache, metadataOf(gvk), w.owners)); err != nil {
+			return err
+		}
+		w.watched[gvk] = mapping.Resource
+		log.FromContext(ctx).V(1).Info("Watching a kind", "kind", gvk.String())
+	}
+	return nil
+}
+
+// watchDefinitions ends the watch of a kind whose definition is deleted, which would otherwise fail for ever.
+func (w *Watches) watchDefinitions() crsource.Source {
+	return crsource.Kind[client.Object](w.cache, metadataOf(crdVersionKind), handler.Funcs{
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			resource, group, _ := strings.Cut(e.Object.GetName(), ".")
+			w.end(ctx, schema.GroupResource{Group: group, Resource: resource})
+		},
+	})
+}
+
+func (w *Watches) end(ctx context.Context, gone schema.GroupResource) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for gvk, resource := range w.watched {
+		if resource.GroupResource() != gone {
+			continue
+		}
+		if err := w.cache.RemoveInformer(ctx, metadataOf(gvk)); err != nil {
+			log.FromContext(ctx).Error(err, "The watch of a kind that is gone cannot be ended", "kind", gvk.String())
+			continue
+		}
+		delete(w.watched, gvk)
+	}
+}
+
+func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	obj := &metav1.PartialObjectMetadata{}
+	obj.SetGroupVersionKind(gvk)
+	return obj
+}
+
+// owners starts a pass of the Release that an object's labels name.
+type owners struct {
+	releases client.Reader // an index of Releases by owner label
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func (o owners) Create(ctx context.Context, e event.CreateEvent, q queue) {
+	o.enqueue(ctx, e.Object, q)
+}
+func (o owners) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
+	o.enqueue(ctx, e.Object, q)
+}
+func (o owners) Generic(ctx context.Context, e event.GenericEvent, q queue) {
+	o.enqueue(ctx, e.Object, q)
+}
+func (o owners) Update(ctx context.Context, e event.UpdateEvent, q queue) {
+	o.enqueue(ctx, e.ObjectOld, q)
+	o.enqueue(ctx, e.ObjectNew, q)
+}
+
+func (o owners) enqueue(ctx context.Context, obj client.Object, q queue) {
+	releases := &v1alpha1.ReleaseList{}
+	err := o.releases.List(ctx, releases, client.InNamespace(obj.GetLabels()[v1alpha1.ReleaseNamespaceLabel]),
+		client.MatchingFields{ownerIndex: obj.GetLabels()[v1alpha1.ReleaseNameLabel]})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "The owner of an object cannot be looked up", "object", obj.GetName())
+		return
+	}
+	for _, release := range releases.Items {
+		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&release)}, settle)
+	}
+}
