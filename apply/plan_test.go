@@ -29,7 +29,7 @@ var testOwner = Owner{Namespace: "apps", Name: "podinfo", UID: "u-1"}
 func object(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(manifest), &obj.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(manifest), obj); err != nil {
 		t.Fatal(err)
 	}
 	return obj
