@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/render"
@@ -15,12 +16,8 @@ import (
 // successful whatever happens here; what failed is made up for in a later pass.
 func (r *ReleaseReconciler) record(ctx context.Context, p pass, selection Selection) {
 	defer r.Metrics.step("record")()
-	if !r.Store.Enabled() {
-		p.seen.HistoryCount = new(int)
-		return
-	}
-	if err := r.recordIn(ctx, p, selection); err != nil {
-		p.seen.RecordErr = err
+	if r.Store.Enabled() {
+		p.seen.RecordErr = r.recordIn(ctx, p, selection)
 	}
 }
 
@@ -34,18 +31,27 @@ func (r *ReleaseReconciler) recordIn(ctx context.Context, p pass, selection Sele
 	if err != nil {
 		return fmt.Errorf("count the history: %w", err)
 	}
-	p.seen.HistoryCount = &n
 	if keep := int(p.release.Spec.RetentionPolicy.Resolved()); keep <= 0 || (!added && n <= keep) {
+		p.seen.HistoryCount = &n
 		return nil
 	}
 	if err := r.collect(ctx, p, entry.Ref); err != nil {
 		return fmt.Errorf("collect old renders: %w", err)
 	}
-	if n, err = p.archive.Count(ctx); err != nil {
-		return fmt.Errorf("count the history: %w", err)
+	return nil
+}
+
+// countHistory fills in the number of entries for a pass that did not get to count them. If it cannot be known, the old one stays.
+func (r *ReleaseReconciler) countHistory(ctx context.Context, p pass) {
+	if p.seen.HistoryCount != nil {
+		return
+	}
+	n, err := p.archive.Count(ctx)
+	if err != nil {
+		log.FromContext(ctx).V(1).Info("The history cannot be counted", "error", err.Error())
+		return
 	}
 	p.seen.HistoryCount = &n
-	return nil
 }
 
 // collect deletes what the retention policy lets go. What is protected is read live, just before.

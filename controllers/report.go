@@ -35,6 +35,7 @@ func (r *ReleaseReconciler) report(ctx context.Context, p pass, failure *Failure
 		r.backoff.forget(p.release.UID)
 		return reconcile.Result{}, nil // the Release is gone
 	}
+	r.countHistory(ctx, p)
 	old := p.release.Status
 	next := nextStatus(old, p.release, *p.seen, failure, p.now)
 	if !apiequality.Semantic.DeepEqual(old, next) {
