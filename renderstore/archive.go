@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/convoy-dev/convoy/render"
 )
@@ -34,14 +33,14 @@ func (a *Archive) put(ctx context.Context, key string, data []byte) error {
 		return unlessDisabled(err)
 	}
 	err := a.bucket.Create(ctx, key, data)
-	if !errors.Is(err, fs.ErrExist) {
+	if !errors.Is(err, ErrExists) {
 		return err
 	}
 	size, err := a.bucket.Size(ctx, key)
 	switch {
 	case err == nil && size == int64(len(data)):
 		return nil
-	case err == nil, errors.Is(err, fs.ErrNotExist):
+	case err == nil, errors.Is(err, ErrNotFound):
 		return a.bucket.Replace(ctx, key, data)
 	}
 	return err
@@ -76,8 +75,8 @@ func (a *Archive) read(ctx context.Context, key string, limit int64) ([]byte, er
 		return nil, err
 	}
 	data, err := a.bucket.Read(ctx, key, limit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotFound
+	if errors.Is(err, ErrNotFound) {
+		return nil, ErrNotFound // without what the driver said: it repeats the key
 	}
 	return data, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 
@@ -60,7 +59,7 @@ func (b *cloudBucket) Size(ctx context.Context, key string) (int64, error) {
 func (b *cloudBucket) Create(ctx context.Context, key string, data []byte) error {
 	err := b.write(ctx, key, data, true)
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition || isConflict(err) {
-		return fmt.Errorf("%w: %w", fs.ErrExist, plain(err))
+		return fmt.Errorf("%w: %w", ErrExists, plain(err))
 	}
 	return err
 }
@@ -79,7 +78,7 @@ func (b *cloudBucket) List(ctx context.Context, prefix string) ([]string, error)
 	objects := b.driver.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		object, err := objects.Next(ctx)
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // the end itself: an error that wraps io.EOF is a connection that broke
 			return keys, nil
 		}
 		if err != nil {
@@ -106,7 +105,7 @@ func (b *cloudBucket) missing(ctx context.Context, err error) error {
 	if err := b.probe(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %w", fs.ErrNotExist, plain(err))
+	return fmt.Errorf("%w: %w", ErrNotFound, plain(err))
 }
 
 // bucketError says whether an error about a bucket means that there is none.

@@ -22,6 +22,9 @@ var (
 	// ErrNotFound says that the object store answered, and does not have it.
 	ErrNotFound = errors.New("not in the render store")
 
+	// ErrExists says that the object store answered, and has it already. No method of an Archive returns it.
+	ErrExists = errors.New("in the render store already")
+
 	// ErrCorrupt says that the whole object was read, and is not what its name says.
 	ErrCorrupt = errors.New("corrupt in the render store")
 )
@@ -69,14 +72,14 @@ func describe(err error) string {
 		return answer(status, api.ErrorCode(), api.ErrorMessage())
 	case errors.As(err, &google):
 		return answer(status, google.Message)
-	case status != 0:
+	case status >= http.StatusMultipleChoices:
 		return answer(status, azureCode(err))
 	case errors.As(err, &request):
 		return request.Error()
 	case errors.As(err, &file):
 		return file.Error()
 	}
-	return err.Error()
+	return gocloudPrefix.ReplaceAllString(err.Error(), "")
 }
 
 // answer is what a service said: 403 AccessDenied: Access Denied.
@@ -119,10 +122,13 @@ func httpStatus(err error) (int, bool) {
 	if errors.As(err, &google) {
 		status = google.Code
 	}
-	return status, status > 0
+	return status, status != 0
 }
 
 var (
+	// gocloudPrefix is what gocloud puts before the error of a driver.
+	gocloudPrefix = regexp.MustCompile(`blob( \(key "[^"]*"\))? \(code=\w+\): `)
+
 	// temporaryName is what gocloud's driver for directories adds to the name of a file while it writes it.
 	temporaryName = regexp.MustCompile(`\.[0-9a-f]{12,}\.tmp\b`)
 

@@ -88,7 +88,9 @@ func (b *fileBucket) Delete(_ context.Context, key string) error {
 		return err
 	}
 	defer root.Close()
-	if err := root.Remove(key); err != nil {
+	if err := root.Remove(key); errors.Is(err, fs.ErrNotExist) {
+		return ErrNotFound
+	} else if err != nil {
 		return err
 	}
 	for dir := path.Dir(key); strings.Contains(dir, "/"); dir = path.Dir(dir) {

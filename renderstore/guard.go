@@ -3,7 +3,7 @@ package renderstore
 import (
 	"context"
 	"errors"
-	"io/fs"
+	"fmt"
 	"time"
 )
 
@@ -74,17 +74,10 @@ func guard[T any](ctx context.Context, b *guardedBucket, op string, call func(co
 		ctx, cancel = context.WithTimeout(ctx, OperationTimeout)
 		defer cancel()
 	}
-	type result struct {
-		value T
-		err   error
-	}
 	start := time.Now()
-	done := make(chan result, 1)
-	go func() {
-		value, err := call(ctx)
-		done <- result{value, err}
-	}()
-	var r result
+	done := make(chan result[T], 1)
+	go func() { done <- recovered(ctx, call) }()
+	var r result[T]
 	select {
 	case r = <-done:
 	case <-ctx.Done():
@@ -99,9 +92,26 @@ func guard[T any](ctx context.Context, b *guardedBucket, op string, call func(co
 	return r.value, r.err
 }
 
+// result is what an operation returned.
+type result[T any] struct {
+	value T
+	err   error
+}
+
+// recovered runs a call of a driver. Drivers have been seen to panic on answers that they do not understand.
+func recovered[T any](ctx context.Context, call func(context.Context) (T, error)) (r result[T]) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.err = fmt.Errorf("the driver of the object store panicked: %v", p)
+		}
+	}()
+	r.value, r.err = call(ctx)
+	return r
+}
+
 // failure is the error of an operation that failed; nil for one that answered.
 func failure(err error) error {
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	return err

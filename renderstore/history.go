@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -99,7 +98,7 @@ func (a *Archive) append(ctx context.Context, r Record) (added bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if err := a.bucket.Create(ctx, a.keys.entry(mine), data); errors.Is(err, fs.ErrExist) {
+	if err := a.bucket.Create(ctx, a.keys.entry(mine), data); errors.Is(err, ErrExists) {
 		return false, nil
 	} else if err != nil {
 		return false, err

@@ -84,6 +84,39 @@ func TestHistoryShowsTheOldestOfTwoEntriesForOneRender(t *testing.T) {
 	})
 }
 
+func TestOlderOfTwoEntriesStaysWhicheverIsWrittenFirst(t *testing.T) {
+	for name, c := range map[string]struct{ mine, theirs int }{
+		"another process was a little earlier": {mine: 2, theirs: 1},
+		"another process was a little later":   {mine: 1, theirs: 2},
+		"at the same time":                     {mine: 1, theirs: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEveryDriver(t, func(t *testing.T, f fixture) {
+				var theirsAdded bool
+				// The other process does all of its Append after this one has found no entry, and before it writes its own.
+				meanwhile := &createdMeanwhile{Bucket: f.bucket, before: func() {
+					var err error
+					if theirsAdded, err = f.Archive("team", "app").Append(t.Context(), record(ref(1), c.theirs)); err != nil {
+						t.Error(err)
+					}
+				}}
+				mine := fixture{bucket: meanwhile}.another(t).Archive("team", "app")
+				added, err := mine.Append(t.Context(), record(ref(1), c.mine))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !theirsAdded || added != (c.mine < c.theirs) {
+					t.Errorf("theirs added: %v, mine added: %v", theirsAdded, added)
+				}
+				want := fmt.Sprintf("team/app/history/20261129T16000%d.123456789Z-%s.json", min(c.mine, c.theirs), ref(1))
+				if diff := cmp.Diff([]string{want}, f.keys(t, "team/")); diff != "" {
+					t.Errorf("keys (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 func TestHistoryComesFromKeysAlone(t *testing.T) {
 	onEveryDriver(t, func(t *testing.T, f fixture) {
 		var opened []string

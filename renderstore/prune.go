@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"golang.org/x/sync/errgroup"
 
@@ -80,7 +79,7 @@ func (a *Archive) deleteAll(ctx context.Context, keys []string) (remaining []str
 	group.SetLimit(parallelDeletes)
 	for i, key := range keys {
 		group.Go(func() error {
-			if err := a.bucket.Delete(ctx, key); !errors.Is(err, fs.ErrNotExist) {
+			if err := a.bucket.Delete(ctx, key); !errors.Is(err, ErrNotFound) {
 				errs[i] = err
 			}
 			return nil

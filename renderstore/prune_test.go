@@ -145,7 +145,6 @@ func TestEntriesAreDeletedBeforeBlobs(t *testing.T) {
 			deleted = append(deleted, strings.Split(key, "/")[2])
 		}
 	})
-	faults.Inject(faultstore.Fault{Op: renderstore.OpDelete, Key: "/none/"})
 	// One at a time, so that the recorder needs no lock.
 	for keep := 4; keep > 0; keep-- {
 		if _, err := archive.Prune(t.Context(), renderstore.Retention{Keep: keep, Recorded: newRender(t, 4).Ref()}); err != nil {

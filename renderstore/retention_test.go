@@ -96,13 +96,13 @@ type situation struct {
 
 func drawSituation(t *rapid.T) situation {
 	number := rapid.IntRange(0, 12)
-	entries := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) renderstore.Entry {
+	anEntry := rapid.Custom(func(t *rapid.T) renderstore.Entry {
 		return entry(number.Draw(t, "render"), rapid.IntRange(0, 40).Draw(t, "second"))
-	}), 1, 20).Draw(t, "entries")
-	slices.SortFunc(entries, func(a, b renderstore.Entry) int { return a.SyncedAt.Compare(b.SyncedAt) })
+	})
+	entries := rapid.SliceOfNDistinct(anEntry, 1, 20, func(e renderstore.Entry) renderstore.Entry { return e }).Draw(t, "entries")
 	aRef := rapid.Custom(func(t *rapid.T) render.Ref { return ref(number.Draw(t, "render")) })
 	return situation{
-		entries: slices.Compact(entries),
+		entries: entries,
 		blobs:   rapid.SliceOfDistinct(aRef, func(r render.Ref) string { return r.String() }).Draw(t, "blobs"),
 		retention: renderstore.Retention{
 			Keep:      rapid.IntRange(-2, 15).Draw(t, "keep"),
@@ -139,7 +139,7 @@ func TestPlanPruneHolds(t *testing.T) {
 		}
 		left := without(s.entries, plan.Entries)
 		blobsLeft := without(s.blobs, plan.Blobs)
-		for _, r := range slices.Concat(s.retention.Protected, refs(), []render.Ref{s.retention.Recorded}, entryRefs(left)) {
+		for _, r := range slices.Concat(s.retention.Protected, []render.Ref{s.retention.Recorded}, entryRefs(left)) {
 			if slices.Contains(s.blobs, r) && !slices.Contains(blobsLeft, r) {
 				t.Fatalf("deletes render %s, which is protected or has an entry", r)
 			}

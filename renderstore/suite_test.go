@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		"AWS_SECRET_ACCESS_KEY":     "convoy-secret",
 		"AWS_EC2_METADATA_DISABLED": "true",
 		"AZURE_STORAGE_ACCOUNT":     "convoy",
+		"STORAGE_EMULATOR_HOST":     "127.0.0.1:1",
 		"AZURE_STORAGE_KEY":         "Y29udm95LXNlY3JldA==",
 	} {
 		os.Setenv(name, value)
