@@ -83,7 +83,7 @@ func newGitFetcher(o Options, objects objectReader, cache *cache) *gitFetcher {
 		cache:     cache,
 		options:   o,
 		limits:    limits,
-		dialer:    dialer{maxPack: limits.pack(), tmp: cache.path(tmpDir)},
+		dialer:    dialer{limits: limits, tmp: cache.path(tmpDir)},
 		answers:   lru.New(maxRemembered),
 		rejected:  lru.New(maxRemembered),
 		unpacking: make(chan struct{}, maxUnpacking),

@@ -106,6 +106,6 @@ func (g *gitFetcher) receive(ctx context.Context, talk *listing, req *packp.Uplo
 	if err != nil {
 		return err
 	}
-	work := checkout{ctx: ctx, objects: objects, dir: dir, limits: g.limits}
-	return work.run(commit)
+	work := checkout{ctx: ctx, objects: objects, limits: g.limits}
+	return work.run(commit, dir)
 }

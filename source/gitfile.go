@@ -11,9 +11,9 @@ import (
 const killDelay = 5 * time.Second
 
 // dialFile starts the git-upload-pack of the machine on a local repository.
-func dialFile(u *url.URL) (conversation, error) {
+func (d dialer) dialFile(u *url.URL) (conversation, error) {
 	program := exec.Command("git", "upload-pack", "--", u.Path)
-	talk := &pipe{stderr: &head{max: maxMessage}}
+	talk := &pipe{limits: d.limits, stderr: &head{max: maxMessage}}
 	program.Stderr, program.WaitDelay = talk.stderr, killDelay
 	var err error
 	if talk.stdin, err = program.StdinPipe(); err != nil {

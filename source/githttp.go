@@ -43,7 +43,7 @@ func (d dialer) dialHTTP(u *url.URL, c credentials) (conversation, error) {
 		TLSHandshakeTimeout: tlsHandshakeTimeout,
 		ForceAttemptHTTP2:   true,
 	}
-	client := githttp.NewClient(&http.Client{Transport: &gitOnly{connections: connections, credentials: c, maxPack: d.maxPack}})
+	client := githttp.NewClient(&http.Client{Transport: &gitOnly{connections: connections, credentials: c, limits: d.limits}})
 	session, err := client.NewUploadPackSession(endpoint, c.httpAuth())
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (c credentials) httpAuth() transport.AuthMethod {
 type gitOnly struct {
 	connections *http.Transport
 	credentials credentials
-	maxPack     int64
+	limits      limits
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -90,14 +90,14 @@ func (g *gitOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body.Close()
 		return nil, err
 	}
-	most := g.maxPack
+	limited := g.limits.response(res.Body)
 	if req.Method == http.MethodGet {
-		most = listingAllowance
+		limited = g.limits.listing(res.Body)
 	}
 	res.Body = struct {
 		io.Reader
 		io.Closer
-	}{&limitedReader{reader: res.Body, left: most}, res.Body}
+	}{limited, res.Body}
 	return res, nil
 }
 
@@ -121,20 +121,4 @@ func (g *gitOnly) check(req *http.Request, res *http.Response) error {
 		return fmt.Errorf("the server answers with %q, not with Git: is this the URL of a repository?", contentType)
 	}
 	return nil
-}
-
-// limitedReader fails, rather than ends, when more than left bytes come.
-type limitedReader struct {
-	reader io.Reader
-	left   int64
-}
-
-// Read implements io.Reader.
-func (l *limitedReader) Read(p []byte) (int, error) {
-	n, err := l.reader.Read(p)
-	l.left -= int64(n)
-	if l.left < 0 {
-		return 0, errTooMuchSent
-	}
-	return n, err
 }

@@ -82,8 +82,7 @@ func packOf(req *packp.UploadPackRequest, body io.Reader) io.Reader {
 // receive writes a pack to w as it comes, and stops as soon as it cannot be within the limits. It holds no object in memory, and
 // says what sizes the objects will have, so that unpacking them afterwards is bounded.
 func (l limits) receive(pack io.Reader, w io.Writer) error {
-	limited := &limitedReader{reader: pack, left: l.pack()}
-	scanner := packfile.NewScanner(io.TeeReader(limited, w))
+	scanner := packfile.NewScanner(io.TeeReader(l.response(pack), w))
 	_, count, err := scanner.Header()
 	if err != nil {
 		return fmt.Errorf("read pack: %w", err)

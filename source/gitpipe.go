@@ -14,6 +14,7 @@ import (
 
 // pipe is a conversation over the standard input and output of a git-upload-pack, wherever it runs.
 type pipe struct {
+	limits limits
 	stdin  io.Writer
 	stdout io.Reader
 	stderr *head
@@ -26,7 +27,7 @@ func (p *pipe) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs,
 	stop := context.AfterFunc(ctx, func() { p.abort() })
 	defer stop()
 	adv := packp.NewAdvRefs()
-	err := adv.Decode(&limitedReader{reader: p.stdout, left: listingAllowance})
+	err := adv.Decode(p.limits.listing(p.stdout))
 	switch {
 	case errors.Is(err, packp.ErrEmptyAdvRefs), err == nil && adv.IsEmpty():
 		return nil, transport.ErrEmptyRemoteRepository
@@ -54,7 +55,7 @@ func (p *pipe) UploadPack(ctx context.Context, req *packp.UploadPackRequest) (*p
 		return nil, err
 	}
 	res := packp.NewUploadPackResponse(req)
-	return res, res.Decode(io.NopCloser(p.stdout))
+	return res, res.Decode(io.NopCloser(p.limits.response(p.stdout)))
 }
 
 // Close implements conversation.

@@ -31,8 +31,8 @@ type conversation interface {
 
 // dialer starts conversations.
 type dialer struct {
-	maxPack int64  // the most bytes that an answer with a pack may have
-	tmp     string // a folder for temporary files
+	limits limits
+	tmp    string // a folder for temporary files
 }
 
 func (d dialer) dial(ctx context.Context, u *url.URL, c credentials) (conversation, error) {
@@ -42,7 +42,7 @@ func (d dialer) dial(ctx context.Context, u *url.URL, c credentials) (conversati
 	case "ssh":
 		return d.dialSSH(ctx, u, c)
 	default:
-		return dialFile(u)
+		return d.dialFile(u)
 	}
 }
 

@@ -40,7 +40,7 @@ func (d dialer) dialSSH(ctx context.Context, u *url.URL, c credentials) (convers
 		return nil, err
 	}
 	client := ssh.NewClient(secured, channels, requests)
-	talk, err := startUploadPack(client, u.Path)
+	talk, err := d.startUploadPack(client, u.Path)
 	if err != nil {
 		client.Close()
 		return nil, err
@@ -48,12 +48,12 @@ func (d dialer) dialSSH(ctx context.Context, u *url.URL, c credentials) (convers
 	return talk, nil
 }
 
-func startUploadPack(client *ssh.Client, path string) (*pipe, error) {
+func (d dialer) startUploadPack(client *ssh.Client, path string) (*pipe, error) {
 	session, err := client.NewSession()
 	if err != nil {
 		return nil, err
 	}
-	talk := &pipe{stderr: &head{max: maxMessage}, wait: session.Wait, abort: client.Close}
+	talk := &pipe{limits: d.limits, stderr: &head{max: maxMessage}, wait: session.Wait, abort: client.Close}
 	session.Stderr = talk.stderr
 	if talk.stdin, err = session.StdinPipe(); err != nil {
 		return nil, err

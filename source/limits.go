@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"io"
 )
 
 const (
@@ -12,7 +13,10 @@ const (
 	// maxFileSize is how many bytes one file may have: what large Git hosts accept.
 	maxFileSize = 100 << 20
 
-	// maxPathLength is how many bytes the path of a file in the source may have: that of Linux.
+	// maxDepth is how many folders may be in each other.
+	maxDepth = 100
+
+	// maxPathLength is one more than the bytes that the target of a symlink may have, as in the Linux kernel.
 	maxPathLength = 4096
 
 	// listingAllowance is how many bytes the folders of an artifact, or a list of references, may take beside its files.
@@ -26,8 +30,35 @@ type limits struct {
 	entries  int   // files and folders
 }
 
-// pack is how many bytes a pack, and the objects in it, may have.
+// pack is how many bytes the objects of a pack may have together.
 func (l limits) pack() int64 { return l.artifact + listingAllowance }
+
+// listing lets a list of references through, as far as it is of a sane size.
+func (l limits) listing(r io.Reader) io.Reader {
+	return &limitedReader{reader: r, left: listingAllowance, err: rejectf("its list of references has more than %d bytes", listingAllowance)}
+}
+
+// response lets a response with a pack through, as far as its pack can be within the limits.
+func (l limits) response(r io.Reader) io.Reader {
+	return &limitedReader{reader: r, left: l.pack() + listingAllowance, err: l.errArtifact()}
+}
+
+// limitedReader fails, rather than ends, when more than left bytes come.
+type limitedReader struct {
+	reader io.Reader
+	left   int64
+	err    error
+}
+
+// Read implements io.Reader.
+func (l *limitedReader) Read(p []byte) (int, error) {
+	n, err := l.reader.Read(p)
+	l.left -= int64(n)
+	if l.left < 0 {
+		return 0, l.err
+	}
+	return n, err
+}
 
 // contentError is an error of what a commit holds: the same commit gets it again, so it is not downloaded again.
 type contentError struct{ error }
@@ -35,8 +66,6 @@ type contentError struct{ error }
 func rejectf(format string, args ...any) error {
 	return contentError{fmt.Errorf(format, args...)}
 }
-
-var errTooMuchSent = rejectf("the server sends more than the limit of one artifact (flag --max-artifact-size) allows")
 
 func (l limits) errArtifact() error {
 	return rejectf("its files hold more than %d bytes, the limit of one artifact (flag --max-artifact-size)", l.artifact)

@@ -3,6 +3,7 @@ package gitserver
 import (
 	"crypto/subtle"
 	"io"
+	"log"
 	"net/http"
 	"net/http/cgi"
 	"os"
@@ -26,6 +27,7 @@ func Handler(root string) http.Handler {
 			"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull,
 		},
 		Stderr: io.Discard,
+		Logger: log.New(io.Discard, "", 0), // clients that go away in the middle
 	}
 }
 
