@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -68,4 +69,15 @@ func ControllerManagerArgs(kubeconfig, serviceAccountKey, rootCA string) []strin
 		"--kube-api-qps=1000", "--kube-api-burst=2000",
 		"--concurrent-gc-syncs=5", "--concurrent-namespace-syncs=5",
 	}
+}
+
+// Tail is the end of a log, 20 lines, for a message.
+func Tail(path string) string {
+	const lines = 20
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	all := bytes.Split(bytes.TrimSpace(content), []byte("\n"))
+	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
 }

@@ -40,7 +40,7 @@ func (e *Environment) StartControllerManager(tb testing.TB) {
 		cancel()
 	}()
 	if err := e.awaitControllers(ctx); err != nil {
-		tb.Fatalf("wait for kube-controller-manager: %v\nthe end of its log:\n%s", err, tail(log))
+		tb.Fatalf("wait for kube-controller-manager: %v\nthe end of its log:\n%s", err, controlplane.Tail(log))
 	}
 }
 

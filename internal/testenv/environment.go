@@ -139,7 +139,7 @@ func (e *Environment) run() error {
 	e.envtest.ControlPlane.APIServer.Out = log
 	e.envtest.ControlPlane.APIServer.Err = log
 	if _, err := e.envtest.Start(); err != nil {
-		return fmt.Errorf("%w\nthe end of the log of kube-apiserver:\n%s", err, tail(path))
+		return fmt.Errorf("%w\nthe end of the log of kube-apiserver:\n%s", err, controlplane.Tail(path))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"os/exec"
@@ -50,15 +49,4 @@ func children() []string {
 		pids = append(pids, strings.Fields(string(content))...)
 	}
 	return pids
-}
-
-// tail is the end of a log, for a message.
-func tail(path string) string {
-	const lines = 20
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	all := bytes.Split(bytes.TrimSpace(content), []byte("\n"))
-	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
 }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/convoy-dev/convoy/internal/controlplane"
+)
+
+// daemons are the processes of the cluster: etcd, then the API server, then, at once, all that stands on it.
+func (c *cluster) daemons() (etcd, apiServer daemon, rest []daemon, err error) {
+	daemons := []daemon{c.etcd(), c.kubeAPIServer(), c.kubeControllerManager(), c.kubeScheduler(), c.kwok()}
+	for i := range daemons {
+		if daemons[i].path, err = controlplane.Binary(daemons[i].path); err != nil {
+			return daemon{}, daemon{}, nil, err
+		}
+	}
+	return daemons[0], daemons[1], append(daemons[2:], c.convoy()), nil
+}
+
+func (c *cluster) etcd() daemon {
+	url := "http://" + address(c.ports.EtcdClient)
+	return daemon{path: "etcd", ready: answers(url + "/health"), args: []string{
+		"--data-dir=" + c.path("etcd"),
+		"--listen-client-urls=" + url, "--advertise-client-urls=" + url,
+		"--listen-peer-urls=http://" + address(c.ports.EtcdPeer),
+		"--unsafe-no-fsync", // the machine may lose this cluster
+	}}
+}
+
+func (c *cluster) kubeAPIServer() daemon {
+	pki := func(name string) string { return c.path("pki", name) }
+	return daemon{path: "kube-apiserver", ready: answers(c.apiServer() + "/readyz"), args: []string{
+		"--etcd-servers=http://" + address(c.ports.EtcdClient),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports.APIServer),
+		"--endpoint-reconciler-type=none", // its address is loopback, which Endpoints do not take
+		"--service-cluster-ip-range=10.0.0.0/16",
+		"--authorization-mode=RBAC", "--allow-privileged=true",
+		"--tls-cert-file=" + pki("apiserver.crt"), "--tls-private-key-file=" + pki("apiserver.key"),
+		"--client-ca-file=" + pki("ca.crt"),
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file=" + pki("service-account.key"),
+		"--service-account-signing-key-file=" + pki("service-account.key"),
+		// How API servers behind this one learn who asks.
+		"--requestheader-client-ca-file=" + pki("front-proxy-ca.crt"),
+		"--requestheader-allowed-names=front-proxy-client",
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-uid-headers=X-Remote-Uid",
+		"--proxy-client-cert-file=" + pki("front-proxy-client.crt"), "--proxy-client-key-file=" + pki("front-proxy-client.key"),
+	}}
+}
+
+func (c *cluster) kubeControllerManager() daemon {
+	args := controlplane.ControllerManagerArgs(c.path("kubeconfig"), c.path("pki", "service-account.key"), c.path("pki", "ca.crt"))
+	return daemon{path: "kube-controller-manager", ready: c.serviceAccountsReady, args: args}
+}
+
+func (c *cluster) kubeScheduler() daemon {
+	return daemon{path: "kube-scheduler", ready: runs, args: []string{
+		"--kubeconfig=" + c.path("kubeconfig"), "--leader-elect=false",
+		"--secure-port=0", // no port, so that clusters run side by side
+	}}
+}
+
+func (c *cluster) kwok() daemon {
+	return daemon{path: "kwok", ready: c.nodesReady, args: []string{
+		"--kubeconfig=" + c.path("kubeconfig"), "--config=" + c.path("bin", "kwok-stages.yaml"),
+		"--manage-all-nodes", "--node-lease-duration-seconds=40", "--cidr=10.1.0.0/16",
+	}}
+}
+
+// convoy is the daemon of this repository.
+func (c *cluster) convoy() daemon {
+	return daemon{
+		path:  c.path("bin", "convoy-controller-manager"),
+		ready: answers("http://" + address(c.ports.Probes) + "/readyz"),
+		args: []string{
+			"--kubeconfig=" + c.path("kubeconfig"),
+			"--render-store-url=file://" + c.path("store") + "?create_dir=true&no_tmp_dir=true",
+			"--source-cache-dir=" + c.path("cache", "source"),
+			"--allow-file-urls", "--leader-elect=false",
+			"--metrics-bind-address=" + address(c.ports.Metrics),
+			"--health-probe-bind-address=" + address(c.ports.Probes),
+		},
+	}
+}
