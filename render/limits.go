@@ -1,0 +1,53 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A render that would be larger is an error.
+const (
+	// MaxBytes is the most bytes that an encoded render may have: 32 MiB.
+	MaxBytes = 32 << 20
+
+	// MaxObjects is the most objects that a render may have.
+	MaxObjects = 20_000
+)
+
+// What a build reads and parses is limited too, so that no source can exhaust the memory or the time of all others.
+const (
+	// maxInputBytes is the most bytes that one build reads.
+	maxInputBytes = 64 << 20
+
+	// minReadCost is what reading a file costs of maxInputBytes, however small it is. It bounds kustomizations that name each other
+	// twice, level by level.
+	minReadCost = 1 << 10
+
+	// maxDocumentBytes is the most bytes of one document, with its aliases written out. It is more than the API server accepts for
+	// one object.
+	maxDocumentBytes = 4 << 20
+
+	// maxSchemaBytes is the most bytes of an OpenAPI schema or of definitions for kustomize. That of a whole cluster is less.
+	maxSchemaBytes = 16 << 20
+
+	// maxDefinitionPaths is how many fields the definitions of custom resources may have, counted along all references.
+	maxDefinitionPaths = 100_000
+
+	// maxDepth is how deep mappings and lists may be nested. The time of kustomize grows with its square.
+	maxDepth = 128
+
+	// maxKustomizeObjects is the most documents that a kustomization reads. The time of kustomize grows with its square.
+	maxKustomizeObjects = 5_000
+
+	// maxKustomizeNodes is the most YAML nodes that a kustomization reads, at about 700 bytes of memory each.
+	maxKustomizeNodes = 1_000_000
+)
+
+var (
+	errTooDeep      = fmt.Errorf("mappings and lists are nested deeper than %d levels", maxDepth)
+	errTooLarge     = fmt.Errorf("has more bytes than the limit of %d MiB for one document: split it", maxDocumentBytes>>20)
+	errInputLimit   = fmt.Errorf("the build reads more than the limit of %d MiB: split the Release", maxInputBytes>>20)
+	errObjectLimit  = fmt.Errorf("the render has more objects than the limit of %d: split the Release", MaxObjects)
+	errByteLimit    = fmt.Errorf("the render has more bytes than the limit of %d MiB: split the Release", MaxBytes>>20)
+	errContainsSelf = errors.New("an anchor contains itself")
+)
