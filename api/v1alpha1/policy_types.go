@@ -19,7 +19,7 @@ type PrunePolicy struct {
 	// rounded down. A render that would delete more is not applied at all. Deleting the Release is not limited. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="must be a number of at least 0, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^(100|[0-9]{1,2})%$')",message="must be a number from 0 to 2147483647, or a percentage from 0% to 100%"
 	MaxDeletes *intstr.IntOrString `json:"maxDeletes,omitempty"`
 }
 

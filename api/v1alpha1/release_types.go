@@ -51,14 +51,14 @@ type ReleaseSpec struct {
 	// interval is how often convoy looks at the source again and compares what runs with what should. Default 10m, minimum 30s.
 	// +optional
 	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s')",message="must be at least 30s"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('30s')",message="must be a duration of at least 30s, such as 10m"
 	Interval metav1.Duration `json:"interval,omitzero"`
 
 	// timeout is how long one wave may take to become healthy, the objects of one wave to be gone after a prune, and the whole to
 	// be healthy after the last wave. Default 5m, minimum 1s.
 	// +optional
 	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be at least 1s"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('1s')",message="must be a duration of at least 1s, such as 10m"
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 
 	// suspend stops applying: convoy still fetches and renders, and says so, but changes nothing. Deleting a suspended Release works.
@@ -113,7 +113,8 @@ type GitSource struct {
 	// controller runs with --allow-file-urls, file://. Credentials in the URL are rejected; they belong into secretRef.
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(https|http|ssh|file)://[^[:space:]]+$')",message="must start with https://, http://, ssh:// or file://, for example https://example.com/team/app.git"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https|http|ssh|file)://.')",message="must start with https://, http://, ssh:// or file://, for example https://example.com/team/app.git"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('[[:space:]?#]')",message="must not have white space, a query or a fragment"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",message="must not contain credentials: put them into the Secret that secretRef names"
 	URL string `json:"url"`
 
