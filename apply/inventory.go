@@ -105,7 +105,7 @@ func PlanLayout(release string, shards []v1alpha1.Inventory, want Inventory) Lay
 func shardName(release string, n int) string {
 	const longest = 240
 	if len(release) > longest {
-		release = strings.ToLower(v1alpha1.OwnerLabelValue(release))
+		release = strings.ReplaceAll(v1alpha1.OwnerLabelValue(release), "_", "-")
 	}
 	return fmt.Sprintf("%s-%d", release, n)
 }

@@ -17,7 +17,7 @@ func OwnerLabels(namespace, name string) map[string]string {
 }
 
 // OwnerLabelValue returns name as a label value. A label value holds 63 characters and a name up to 253, so a longer name is cut
-// and ends in 10 hex digits of its SHA-256.
+// and ends in an underscore and 10 hex digits of its SHA-256. No name has an underscore, so the value is no other Release's name.
 func OwnerLabelValue(name string) string {
 	if len(name) <= validation.LabelValueMaxLength {
 		return name
@@ -25,5 +25,5 @@ func OwnerLabelValue(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	const digits = 10
 	head := strings.TrimRight(name[:validation.LabelValueMaxLength-digits-1], "-.")
-	return head + "-" + hex.EncodeToString(sum[:])[:digits]
+	return head + "_" + hex.EncodeToString(sum[:])[:digits]
 }
