@@ -1,0 +1,209 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/internal/testenv"
+)
+
+func TestDefaults(t *testing.T) {
+	env := testenv.Shared(t)
+	want := v1alpha1.ReleaseSpec{
+		Source:         v1alpha1.Source{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}},
+		Interval:       metav1.Duration{Duration: 10 * time.Minute},
+		Timeout:        metav1.Duration{Duration: 5 * time.Minute},
+		PrunePolicy:    v1alpha1.PrunePolicy{Enabled: ptr.To(true)},
+		DeletionPolicy: v1alpha1.DeletionPolicyDelete,
+	}
+	withRender := want
+	withRender.Render.Type = v1alpha1.RenderAuto
+	for name, tc := range map[string]struct {
+		spec string
+		want v1alpha1.ReleaseSpec
+	}{
+		"nothing but a source": {gitSpec, want},
+		"empty structures":     {withField("render: {}\nprunePolicy: {}\nretentionPolicy: {}"), withRender},
+		"nulls":                {withField("interval: null\ntimeout: null\nprunePolicy: null\ndeletionPolicy: null"), want},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := release(t, env.Namespace(t), tc.spec)
+			if err := env.Client.Create(t.Context(), obj); err != nil {
+				t.Fatal(err)
+			}
+			var got v1alpha1.Release
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got.Spec); diff != "" {
+				t.Errorf("spec (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestASourceIsExactlyOne(t *testing.T) {
+	wrong := []string{"spec.source: Invalid value", "exactly one of git and from must be set"}
+	tryExamples(t, map[string]example{
+		"git":             {gitSpec, nil},
+		"from":            {"source: {from: {kind: ConfigMap, name: app}}", nil},
+		"none":            {"source: {}", wrong},
+		"both":            {`source: {git: {url: "https://git.example.com/app.git"}, from: {kind: ConfigMap, name: app}}`, wrong},
+		"no source":       {"suspend: true", []string{"spec.source: Required value"}},
+		"git without url": {"source: {git: {}}", []string{"spec.source.git.url: Required value"}},
+	})
+}
+
+func TestAGitURLHasASchemeAndNoCredentials(t *testing.T) {
+	var (
+		scheme      = []string{"spec.source.git.url: Invalid value", "must start with https://, http://, ssh:// or file://, for example https://example.com/team/app.git"}
+		plain       = []string{"spec.source.git.url: Invalid value", "must not have white space, a query or a fragment"}
+		credentials = []string{"spec.source.git.url: Invalid value", "must not contain credentials: put them into the Secret that secretRef names"}
+	)
+	tryExamples(t, map[string]example{
+		"https":                     {withURL("https://git.example.com/team/app.git"), nil},
+		"https with a port":         {withURL("https://git.example.com:8443/team/app.git"), nil},
+		"https with @ in the path":  {withURL("https://git.example.com/team/app@2.git"), nil},
+		"https of an IPv6 address":  {withURL("https://[::1]:8443/app.git"), nil},
+		"http":                      {withURL("http://git.example.com/app.git"), nil},
+		"ssh with a user":           {withURL("ssh://git@git.example.com/team/app.git"), nil},
+		"ssh with a user and port":  {withURL("ssh://git@git.example.com:2222/team/app.git"), nil},
+		"ssh without a user":        {withURL("ssh://git.example.com:2222/team/app@2.git"), nil},
+		"file":                      {withURL("file:///srv/git/app.git"), nil},
+		"an escaped space":          {withURL("https://git.example.com/my%20team/app.git"), nil},
+		"2048 characters":           {withURL("https://git.example.com/" + strings.Repeat("a", 2048-24)), nil},
+		"2049 characters":           {withURL("https://git.example.com/" + strings.Repeat("a", 2049-24)), []string{"Too long: may not be more than 2048 bytes"}},
+		"nothing":                   {withURL(""), scheme},
+		"nothing behind the scheme": {withURL("https://"), scheme},
+		"no scheme":                 {withURL("git.example.com/team/app.git"), scheme},
+		"another scheme":            {withURL("git://git.example.com/app.git"), scheme},
+		"as scp writes it":          {withURL("git@git.example.com:team/app.git"), scheme},
+		"a space":                   {withURL("https://git.example.com/my team/app.git"), plain},
+		"a line end":                {withURL(`https://git.example.com/app.git\n`), plain},
+		"https with a password":     {withURL("https://user:hunter2@git.example.com/app.git"), credentials},
+		"https with a user":         {withURL("https://token@git.example.com/app.git"), credentials},
+		"https with an empty user":  {withURL("https://@git.example.com/app.git"), credentials},
+		"http with a password":      {withURL("http://user:hunter2@git.example.com/app.git"), credentials},
+		"ssh with a password":       {withURL("ssh://git:hunter2@git.example.com/app.git"), credentials},
+		"a password with an @":      {withURL("ssh://git:hun@ter2@git.example.com/app.git"), credentials},
+		"a query":                   {withURL("https://git.example.com/app.git?token=hunter2"), plain},
+		"a fragment":                {withURL("https://git.example.com/app.git#main"), plain},
+	})
+}
+
+func TestAGitRefSelectsOneCommit(t *testing.T) {
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	many := []string{"spec.source.git.ref: Invalid value", "at most one of branch, tag, semver and commit may be set"}
+	tryExamples(t, map[string]example{
+		"nothing":              {withGit("ref: {}"), nil},
+		"a branch":             {withGit("ref: {branch: feature/a}"), nil},
+		"a tag":                {withGit("ref: {tag: v1.0.0}"), nil},
+		"a range":              {withGit(`ref: {semver: ">=1.2.0 <2.0.0"}`), nil},
+		"a commit":             {withGit("ref: {commit: " + commit + "}"), nil},
+		"a branch and a tag":   {withGit("ref: {branch: main, tag: v1}"), many},
+		"a range and a commit": {withGit(`ref: {semver: "1", commit: ` + commit + "}"), many},
+		"all":                  {withGit(`ref: {branch: main, tag: v1, semver: "1", commit: ` + commit + "}"), many},
+		"a short commit":       {withGit("ref: {commit: abc1234}"), []string{"spec.source.git.ref.commit in body should match '^[0-9a-f]{40}$'"}},
+		"an upper-case commit": {withGit("ref: {commit: " + strings.ToUpper(commit) + "}"), []string{"spec.source.git.ref.commit in body should match"}},
+		"a long commit":        {withGit("ref: {commit: " + commit + "0}"), []string{"spec.source.git.ref.commit in body should match"}},
+		"an empty branch":      {withGit(`ref: {branch: ""}`), []string{"spec.source.git.ref.branch in body should be at least 1 chars long"}},
+		"an empty tag":         {withGit(`ref: {tag: ""}`), []string{"spec.source.git.ref.tag in body should be at least 1 chars long"}},
+		"an empty range":       {withGit(`ref: {semver: ""}`), []string{"spec.source.git.ref.semver in body should be at least 1 chars long"}},
+		"a branch of 255":      {withGit("ref: {branch: " + strings.Repeat("b", 255) + "}"), nil},
+		"a branch of 256":      {withGit("ref: {branch: " + strings.Repeat("b", 256) + "}"), []string{"spec.source.git.ref.branch: Too long: may not be more than 255"}},
+	})
+}
+
+func TestAPathStaysInTheRepository(t *testing.T) {
+	wrong := []string{"spec.source.git.path: Invalid value", "must be relative and must not contain '..'"}
+	tryExamples(t, map[string]example{
+		"a folder":                {withGit("path: deploy/prod"), nil},
+		"with a dot in front":     {withGit("path: ./deploy"), nil},
+		"with a slash at the end": {withGit("path: deploy/"), nil},
+		"with dots in a name":     {withGit("path: deploy..v2/..hidden"), nil},
+		"with a space":            {withGit("path: my app"), nil},
+		"the root":                {withGit("path: ."), nil},
+		"empty":                   {withGit(`path: ""`), nil},
+		"1024 characters":         {withGit("path: " + strings.Repeat("a/", 512)), nil},
+		"1025 characters":         {withGit("path: " + strings.Repeat("a/", 512) + "a"), []string{"spec.source.git.path: Too long: may not be more than 1024"}},
+		"absolute":                {withGit("path: /deploy"), wrong},
+		"above":                   {withGit("path: .."), wrong},
+		"up in the middle":        {withGit("path: deploy/../../etc"), wrong},
+		"up at the end":           {withGit("path: deploy/.."), wrong},
+	})
+}
+
+func TestAReferenceHasAName(t *testing.T) {
+	long := strings.Repeat("a", 254)
+	tryExamples(t, map[string]example{
+		"a secret":                 {withGit("secretRef: {name: git}"), nil},
+		"a secret without a name":  {withGit("secretRef: {}"), []string{"spec.source.git.secretRef.name: Required value"}},
+		"a secret, empty":          {withGit(`secretRef: {name: ""}`), []string{"spec.source.git.secretRef.name in body should be at least 1 chars long"}},
+		"a secret, too long":       {withGit("secretRef: {name: " + long + "}"), []string{"spec.source.git.secretRef.name: Too long: may not be more than 253"}},
+		"from a Secret":            {"source: {from: {kind: Secret, name: app}}", nil},
+		"from another kind":        {"source: {from: {kind: Deployment, name: app}}", []string{`spec.source.from.kind: Unsupported value: "Deployment": supported values: "ConfigMap", "Secret"`}},
+		"from without a kind":      {"source: {from: {name: app}}", []string{"spec.source.from.kind: Required value"}},
+		"from without a name":      {"source: {from: {kind: Secret}}", []string{"spec.source.from.name: Required value"}},
+		"from, empty":              {`source: {from: {kind: Secret, name: ""}}`, []string{"spec.source.from.name in body should be at least 1 chars long"}},
+		"from, too long":           {"source: {from: {kind: Secret, name: " + long + "}}", []string{"spec.source.from.name: Too long: may not be more than 253"}},
+		"a service account":        {withField("serviceAccountName: deployer"), nil},
+		"a service account, empty": {withField(`serviceAccountName: ""`), []string{"spec.serviceAccountName in body should be at least 1 chars long"}},
+		"a service account, long":  {withField("serviceAccountName: " + long), []string{"spec.serviceAccountName: Too long: may not be more than 253"}},
+	})
+}
+
+func TestADurationHasAMinimum(t *testing.T) {
+	examples := map[string]example{}
+	for field, least := range map[string]string{"interval": "30s", "timeout": "1s"} {
+		wrong := []string{"spec." + field + ": Invalid value", "must be a duration of at least " + least + ", such as 10m"}
+		for value, want := range map[string][]string{
+			least: nil, "10m": nil, "1h30m": nil, "1.5h": nil, "1m30s500ms": nil, "87600h": nil,
+			"0s": wrong, "999ms": wrong, "-10m": wrong, "1d": wrong, "soon": wrong, `""`: wrong, "10 m": wrong, "999999999h": wrong,
+			"600": {"spec." + field + " in body must be of type string"},
+		} {
+			examples[field+" "+value] = example{withField(field + ": " + value), want}
+		}
+	}
+	tryExamples(t, examples)
+}
+
+func TestEnumsListTheirValues(t *testing.T) {
+	tryExamples(t, map[string]example{
+		"Plain":                     {withField("render: {type: Plain}"), nil},
+		"Kustomize":                 {withField("render: {type: Kustomize}"), nil},
+		"Helm":                      {withField("render: {type: Helm}"), []string{`spec.render.type: Unsupported value: "Helm": supported values: "Auto", "Plain", "Kustomize"`}},
+		"Orphan":                    {withField("deletionPolicy: Orphan"), nil},
+		"an unknown policy":         {withField("deletionPolicy: orphan"), []string{`spec.deletionPolicy: Unsupported value: "orphan": supported values: "Delete", "Orphan"`}},
+		"a field that is not there": {withField("intervall: 1m"), []string{`unknown field "spec.intervall"`}},
+	})
+}
+
+func TestMaxDeletesIsANumberOrAPercentage(t *testing.T) {
+	wrong := []string{"spec.prunePolicy.maxDeletes: Invalid value", "must be a number from 0 to 2147483647, or a percentage from 0% to 100%"}
+	examples := map[string]example{}
+	for value, want := range map[string][]string{
+		"0": nil, "7": nil, "2147483647": nil, "0%": nil, "5%": nil, "100%": nil,
+		"-1": wrong, "2147483648": wrong, "101%": wrong, "-5%": wrong, "1000%": wrong, `"7"`: wrong, `"%"`: wrong, "some": wrong, "5.5%": wrong, `""`: wrong,
+		"1.5": {"spec.prunePolicy.maxDeletes in body must be of type"},
+	} {
+		examples[value] = example{withField("prunePolicy: {maxDeletes: " + value + "}"), want}
+	}
+	tryExamples(t, examples)
+}
+
+func TestKeepHistoryMayBeAnyNumber(t *testing.T) {
+	tryExamples(t, map[string]example{
+		"0":           {withField("retentionPolicy: {keepHistory: 0}"), nil},
+		"negative":    {withField("retentionPolicy: {keepHistory: -1}"), nil},
+		"the highest": {withField("retentionPolicy: {keepHistory: 2147483647}"), nil},
+		"above":       {withField("retentionPolicy: {keepHistory: 2147483648}"), []string{"spec.retentionPolicy.keepHistory"}},
+		"text":        {withField("retentionPolicy: {keepHistory: all}"), []string{"spec.retentionPolicy.keepHistory in body must be of type integer"}},
+	})
+}
