@@ -75,7 +75,7 @@ var _ = Describe("Retention", func() {
 		w.create("app", keep(1))
 		healthy := w.deployMany("app", 1)[0]
 		pending := func(n int) map[string]string {
-			return map[string]string{"job.yaml": fmt.Sprintf(
+			return map[string]string{"a.yaml": configMap("a", "1"), "job.yaml": fmt.Sprintf(
 				"apiVersion: batch/v1\nkind: Job\nmetadata: {name: job, annotations: {n: \"%d\"}}\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: a, image: example.com/a}]\n", n)}
 		}
 		for n := range 2 { // applied, never healthy

@@ -15,6 +15,9 @@ import (
 // longestMessage keeps a Release small, whatever a server answers. The API allows 32 KiB in one condition.
 const longestMessage = 4096
 
+// parts are the conditions that Ready sums up, in the order in which a pass gets to them.
+var parts = []string{v1alpha1.ConditionRendered, v1alpha1.ConditionApplied, v1alpha1.ConditionHealthy}
+
 // seconds is a time as the API stores it, so that what is written equals what is read back.
 func seconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second).UTC()) }
 
@@ -36,50 +39,73 @@ func nextStatus(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen Obse
 		next.Render = seen.Applied.Render.Ref().Short()
 	}
 
-	set := func(condition string, status metav1.ConditionStatus, reason, message string) {
-		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
-			Type: condition, Status: status, Reason: reason, Message: shortened(message),
-			ObservedGeneration: release.Generation, LastTransitionTime: seconds(now),
-		})
+	said := outcome(seen, failure)
+	for _, part := range parts {
+		if c, ok := said[part]; ok {
+			setCondition(&next.Conditions, c, release.Generation, now)
+		}
 	}
-	setSeen(set, seen)
-	if failure != nil {
-		set(failure.Condition, failure.Status, failure.Reason, failure.Err.Error())
-	}
-	set(ready(next.Conditions))
-	meta.RemoveStatusCondition(&next.Conditions, v1alpha1.ConditionReconciling)
-	meta.RemoveStatusCondition(&next.Conditions, v1alpha1.ConditionStalled)
-	switch {
-	case failure == nil && next.Sync != nil:
-		set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonProgressing, waitingMessage(*seen.Waiting))
-	case failure == nil || failure.Status != metav1.ConditionFalse:
-	case failure.Retry == Backoff:
-		set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, failure.Reason, failure.Err.Error())
-	default:
-		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, failure.Reason, failure.Err.Error())
+	setCondition(&next.Conditions, ready(next.Conditions), release.Generation, now)
+	present := progress(seen, failure)
+	for _, name := range []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
+		if name == present.Type {
+			setCondition(&next.Conditions, present, release.Generation, now)
+		} else {
+			meta.RemoveStatusCondition(&next.Conditions, name)
+		}
 	}
 	return next
 }
 
-func setSeen(set func(condition string, status metav1.ConditionStatus, reason, message string), seen Observation) {
+// setCondition sets a condition once a pass: twice would move its transition time.
+func setCondition(conditions *[]metav1.Condition, c metav1.Condition, generation int64, now time.Time) {
+	c.Message, c.ObservedGeneration, c.LastTransitionTime = shortened(c.Message), generation, seconds(now)
+	meta.SetStatusCondition(conditions, c)
+}
+
+// outcome is what the pass says of Rendered, Applied and Healthy, as far as it got. What failed overrides what was seen.
+func outcome(seen Observation, failure *Failure) map[string]metav1.Condition {
+	said := map[string]metav1.Condition{}
+	say := func(condition string, status metav1.ConditionStatus, reason, message string) {
+		said[condition] = metav1.Condition{Type: condition, Status: status, Reason: reason, Message: message}
+	}
 	if r := seen.Rendered; r != nil {
-		set(v1alpha1.ConditionRendered, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
+		say(v1alpha1.ConditionRendered, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
 			fmt.Sprintf("Rendered %s as %s from %s", count(r.Objects, "object"), r.Ref.Short(), r.Summary))
 	}
 	if a := seen.Applied; a != nil {
-		set(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
+		say(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
 			fmt.Sprintf("Applied %s of render %s", count(a.Objects, "object"), a.Render.Ref().Short()))
 	} else if w := seen.Waiting; w != nil {
-		set(v1alpha1.ConditionApplied, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*w))
+		say(v1alpha1.ConditionApplied, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*w))
 	}
 	switch h := seen.Healthy; {
 	case h == nil:
 	case len(*h) == 0:
-		set(v1alpha1.ConditionHealthy, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
+		say(v1alpha1.ConditionHealthy, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
 			fmt.Sprintf("All objects of render %s are healthy", seen.Applied.Render.Ref().Short()))
 	default:
-		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*seen.Waiting))
+		say(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*seen.Waiting))
 	}
+	if failure != nil {
+		say(failure.Condition, failure.Status, failure.Reason, failure.Err.Error())
+	}
+	return said
+}
+
+// progress is Reconciling or Stalled, whichever is true; the zero value if neither is.
+func progress(seen Observation, failure *Failure) metav1.Condition {
+	c := metav1.Condition{Status: metav1.ConditionTrue}
+	switch {
+	case failure == nil && seen.Waiting != nil:
+		c.Type, c.Reason, c.Message = v1alpha1.ConditionReconciling, v1alpha1.ReasonProgressing, waitingMessage(*seen.Waiting)
+	case failure == nil || failure.Status != metav1.ConditionFalse:
+	case failure.Retry == Backoff:
+		c.Type, c.Reason, c.Message = v1alpha1.ConditionReconciling, failure.Reason, failure.Err.Error()
+	default:
+		c.Type, c.Reason, c.Message = v1alpha1.ConditionStalled, failure.Reason, failure.Err.Error()
+	}
+	return c
 }
 
 func nextSync(seen Observation, release *v1alpha1.Release) *v1alpha1.SyncStatus {
@@ -106,21 +132,22 @@ func nextRetention(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen O
 }
 
 // ready sums the other conditions up.
-func ready(conditions []metav1.Condition) (condition string, status metav1.ConditionStatus, reason, message string) {
-	parts := []string{v1alpha1.ConditionRendered, v1alpha1.ConditionApplied, v1alpha1.ConditionHealthy}
+func ready(conditions []metav1.Condition) metav1.Condition {
+	sum := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: message}
+	}
 	for _, bad := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionUnknown} {
 		for _, part := range parts {
 			if c := meta.FindStatusCondition(conditions, part); c != nil && c.Status == bad {
-				return v1alpha1.ConditionReady, bad, c.Reason, c.Message
+				return sum(bad, c.Reason, c.Message)
 			}
 		}
 	}
-	healthy := meta.FindStatusCondition(conditions, v1alpha1.ConditionHealthy)
-	if healthy == nil {
-		return v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "Nothing was applied yet"
+	if meta.FindStatusCondition(conditions, v1alpha1.ConditionHealthy) == nil {
+		return sum(metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "Nothing was applied yet")
 	}
 	applied := meta.FindStatusCondition(conditions, v1alpha1.ConditionApplied)
-	return v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, applied.Message + ", and all are healthy"
+	return sum(metav1.ConditionTrue, v1alpha1.ReasonSucceeded, applied.Message+", and all are healthy")
 }
 
 // waitingMessage says what is awaited.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -132,6 +131,7 @@ var _ = Describe("When convoy writes to the store", func() {
 		w.create("app", func(r *v1alpha1.Release) { r.Spec.RetentionPolicy.KeepHistory = new(int32(1)) })
 		w.deploy("app", "one")
 		order.steps = nil
+		w.clock.SetTime(w.clock.Now().Add(time.Hour))
 		w.deploy("app", "two")
 		Expect(order.steps).To(HaveExactElements("dry run", "blob", "write a target", "history entry", "collection"))
 	})
