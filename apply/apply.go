@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -73,15 +72,15 @@ func (r *run) waves(ctx context.Context) error {
 	return nil
 }
 
-// stage writes what differs in one stage of a wave. Objects whose kind is not served yet end the pass: they are planned anew,
-// and tried on the server, once it is.
+// stage writes what differs in one stage of a wave. Objects whose kind is not served yet, or is about to change, end the pass: they
+// are planned anew, and tried on the server, once it is.
 func (r *run) stage(ctx context.Context, items []Item) error {
 	errs := make([]error, len(items))
 	var awaited live.Unhealthy
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, item := range items {
-		if item.Untried == kindNotServed {
+		if item.Untried.kind() {
 			awaited = append(awaited, live.Health{ID: item.ID, Verdict: live.Progressing, Message: string(item.Untried)})
 			continue
 		}
@@ -192,7 +191,7 @@ func (r *run) remove(ctx context.Context, rm Removal) (live.Unhealthy, error) {
 	uid := rm.Live.GetUID()
 	if rm.Live.GetDeletionTimestamp().IsZero() {
 		err := r.Client.Delete(ctx, rm.Live.DeepCopy(), client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err != nil && !live.Gone(err) {
 			return nil, fmt.Errorf("delete: %w", err)
 		}
 	}
@@ -215,7 +214,10 @@ func (r *run) letGo(ctx context.Context, rm Removal) error {
 	}
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:null,%q:null}}}`, v1alpha1.ReleaseNameLabel, v1alpha1.ReleaseNamespaceLabel)
 	err := r.Client.Patch(ctx, rm.Live.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.FieldManager))
-	return client.IgnoreNotFound(err)
+	if live.Gone(err) {
+		return nil
+	}
+	return err
 }
 
 func (r *run) removed(change Change) {

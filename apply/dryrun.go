@@ -23,39 +23,66 @@ const parallel = 16
 // dryRun tries every item on the server and decides its action. Definitions go first: what their kinds look like after the
 // change is known only then.
 func (p *Planner) dryRun(ctx context.Context, owner Owner, items []Item) error {
-	namespaces := map[string]bool{}
-	for _, item := range items {
-		if item.ID.GroupKind() == namespaceKind {
-			namespaces[item.ID.Name] = true
-		}
-	}
-	definitions := func(i Item) bool { return i.ID.GroupKind() == crdKind }
 	errs := make([]error, len(items))
-	p.tryAll(ctx, owner, items, errs, definitions)
+	isDefinition := func(i Item) bool { return i.ID.GroupKind() == crdKind }
+	p.tryAll(ctx, owner, items, errs, isDefinition)
+	p.tryAll(ctx, owner, items, errs, func(i Item) bool { return !isDefinition(i) && i.Untried == "" })
 
-	changing := map[schema.GroupKind]bool{}
+	coming := comingWith(items)
+	var failed ObjectErrors
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if why := coming.excuse(items[i], err); why != "" {
+			if items[i].Untried = why; items[i].Live != nil {
+				items[i].Action = Configured
+			}
+			continue
+		}
+		if live.NotServed(err) {
+			err = errNotServed(items[i].GVK)
+		}
+		failed = append(failed, ObjectError{items[i].ID, withoutValues(items[i].ID, err)})
+	}
+	return failed.orNil()
+}
+
+// coming is what a plan brings that other objects need.
+type coming struct {
+	namespaces map[string]bool
+	kinds      map[schema.GroupKind]bool // whose definition is in the render
+	changing   map[schema.GroupKind]bool // whose definition is about to change
+}
+
+func comingWith(items []Item) coming {
+	c := coming{namespaces: map[string]bool{}, kinds: map[schema.GroupKind]bool{}, changing: map[schema.GroupKind]bool{}}
 	for _, item := range items {
-		if definitions(item) && item.Action != Unchanged {
-			for gk := range definitionsIn([]*unstructured.Unstructured{item.Desired}) {
-				changing[gk] = true
+		switch item.ID.GroupKind() {
+		case namespaceKind:
+			c.namespaces[item.ID.Name] = true
+		case crdKind:
+			for kind := range definitionsIn([]*unstructured.Unstructured{item.Desired}) {
+				c.kinds[kind] = true
+				c.changing[kind] = item.Action != Unchanged
 			}
 		}
 	}
-	p.tryAll(ctx, owner, items, errs, func(i Item) bool { return !definitions(i) && i.Untried == "" })
+	return c
+}
 
-	var failed ObjectErrors
-	for i, err := range errs {
-		switch {
-		case err == nil:
-		case missingNamespace(err) && namespaces[items[i].ID.Namespace]:
-			items[i].Untried = namespaceMissing
-		case changing[items[i].ID.GroupKind()] && !isOwnershipError(err):
-			items[i].Untried, items[i].Action = schemaChanges, Configured
-		default:
-			failed = append(failed, ObjectError{items[i].ID, withoutValues(items[i].ID, err)})
-		}
+// excuse says why the dry run of an item could not succeed before the apply; empty if it could.
+func (c coming) excuse(item Item, err error) untried {
+	kind := item.ID.GroupKind()
+	switch {
+	case missingNamespace(err) && c.namespaces[item.ID.Namespace]:
+		return namespaceMissing
+	case live.NotServed(err) && c.kinds[kind]:
+		return kindNotServed
+	case c.changing[kind] && !isOwnershipError(err):
+		return schemaChanges
 	}
-	return failed.orNil()
+	return ""
 }
 
 func (p *Planner) tryAll(ctx context.Context, owner Owner, items []Item, errs []error, which func(Item) bool) {

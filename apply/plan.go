@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -58,6 +59,9 @@ const (
 	namespaceMissing untried = "its Namespace is in the same render and not there yet"
 	schemaChanges    untried = "its CustomResourceDefinition changes in the same render"
 )
+
+// kind says that the kind of the object is what is missing.
+func (u untried) kind() bool { return u == kindNotServed || u == schemaChanges }
 
 func (i Item) target() live.Target { return live.Target{ID: i.ID, GVK: i.GVK} }
 
@@ -120,13 +124,18 @@ func (p *Planner) readLive(ctx context.Context, owner Owner, items []Item) error
 		}
 	}
 	objects, err := live.Reader{Client: p.Client}.Owned(ctx, targets, owner.Labels())
-	if err != nil {
+	var unlisted live.Unlisted
+	if err != nil && !errors.As(err, &unlisted) {
 		return err
 	}
-	for i := range items {
-		items[i].Live = objects[items[i].ID]
+	var failed ObjectErrors
+	for i, item := range items {
+		if err := unlisted[item.ID]; err != nil {
+			failed = append(failed, ObjectError{item.ID, err})
+		}
+		items[i].Live = objects[item.ID]
 	}
-	return nil
+	return failed.orNil()
 }
 
 // Planned is the inventory that covers the plan, whatever becomes of it: what was recorded, and every object that is to be applied.

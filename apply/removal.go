@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -79,31 +79,31 @@ func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item) (
 			removals = append(removals, Removal{ID: id, GVK: e.GroupVersionKind()})
 		}
 	}
+	slices.SortFunc(removals, func(a, b Removal) int { return a.ID.Compare(b.ID) })
+	errs := make([]error, len(removals))
+	forgetKinds := sync.OnceFunc(func() { meta.MaybeResetRESTMapper(p.Mapper) })
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i := range removals {
-		g.Go(func() error { return p.planRemoval(ctx, req, &removals[i]) })
+		g.Go(func() error {
+			errs[i] = p.planRemoval(ctx, req, &removals[i], forgetKinds)
+			return nil
+		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(removals, func(a, b Removal) int {
-		if c := b.position.compare(a.position); c != 0 {
-			return c
+	g.Wait() //nolint:errcheck // the errors are in errs, one a removal
+	var failed ObjectErrors
+	for i, err := range errs {
+		if err != nil {
+			failed = append(failed, ObjectError{removals[i].ID, err})
 		}
-		return a.ID.Compare(b.ID)
-	})
-	return removals, nil
+	}
+	slices.SortStableFunc(removals, func(a, b Removal) int { return b.position.compare(a.position) })
+	return removals, failed.orNil()
 }
 
-func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal) error {
+func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, forgetKinds func()) error {
 	r.position.stage = stageOf(r.ID.GroupKind())
-	if _, err := p.Mapper.RESTMapping(r.ID.GroupKind(), r.GVK.Version); meta.IsNoMatchError(err) {
-		return nil // the kind is not served, so the object went with it
-	} else if err != nil {
-		return fmt.Errorf("look up the kind of %s: %w", r.ID, err)
-	}
-	obj, err := live.Reader{Client: p.Client}.Get(ctx, live.Target{ID: r.ID, GVK: r.GVK})
+	obj, err := p.readRecorded(ctx, r, forgetKinds)
 	if err != nil || obj == nil {
 		return err
 	}
@@ -119,13 +119,33 @@ func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal) erro
 	return nil
 }
 
+// readRecorded reads an object that is recorded; nil if it is gone. Its kind may be served in another version than the recorded one
+// by now, and what is known of kinds may be old: so they are looked up anew before an object counts as gone with its kind.
+func (p *Planner) readRecorded(ctx context.Context, r *Removal, forgetKinds func()) (*unstructured.Unstructured, error) {
+	reader := live.Reader{Client: p.Client}
+	obj, err := reader.Get(ctx, live.Target{ID: r.ID, GVK: r.GVK})
+	if !live.NotServed(err) {
+		return obj, err
+	}
+	forgetKinds()
+	mapping, err := p.Mapper.RESTMapping(r.ID.GroupKind())
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up its kind: %w", err)
+	}
+	r.GVK = mapping.GroupVersionKind
+	return reader.Get(ctx, live.Target{ID: r.ID, GVK: r.GVK})
+}
+
 // tryDelete finds out before anything is changed that a delete would be refused.
 func (p *Planner) tryDelete(ctx context.Context, r *Removal) error {
 	err := p.Client.Delete(ctx, r.Live.DeepCopy(), client.DryRunAll)
-	if err == nil || apierrors.IsNotFound(err) {
+	if err == nil || live.Gone(err) {
 		return nil
 	}
-	return ObjectErrors{{r.ID, fmt.Errorf("would not be deleted: %w", err)}}
+	return fmt.Errorf("would not be deleted: %w", err)
 }
 
 // ours says whether a recorded object is still the owner's: it has its labels, or nobody's and fields that convoy applied.

@@ -66,22 +66,24 @@ func (p *Planner) resolveObject(owner Owner, obj *unstructured.Unstructured, def
 
 // scope says whether a kind is namespaced. A kind that is not served counts if its definition is in the same render.
 func (p *Planner) scope(gvk schema.GroupVersionKind, definitions map[schema.GroupKind]definition) (bool, untried, error) {
-	mapping, err := p.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err == nil {
-		return mapping.Scope.Name() == meta.RESTScopeNameNamespace, "", nil
-	}
-	if !meta.IsNoMatchError(err) {
-		return false, "", fmt.Errorf("look up the kind: %w", err)
-	}
-	def, ok := definitions[gvk.GroupKind()]
-	if !ok {
-		return false, "", fmt.Errorf("the server does not serve %s in version %s: install its CustomResourceDefinition, or add it to the source",
-			gvk.GroupKind(), gvk.Version)
-	}
-	if !slices.Contains(def.versions, gvk.Version) {
+	def, defined := definitions[gvk.GroupKind()]
+	if defined && !slices.Contains(def.versions, gvk.Version) {
 		return false, "", fmt.Errorf("its CustomResourceDefinition in the render does not serve version %s", gvk.Version)
 	}
+	mapping, err := p.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case err == nil:
+		return mapping.Scope.Name() == meta.RESTScopeNameNamespace, "", nil
+	case !meta.IsNoMatchError(err):
+		return false, "", fmt.Errorf("look up the kind: %w", err)
+	case !defined:
+		return false, "", errNotServed(gvk)
+	}
 	return def.namespaced, kindNotServed, nil
+}
+
+func errNotServed(gvk schema.GroupVersionKind) error {
+	return fmt.Errorf("the server does not serve %s in version %s: install its CustomResourceDefinition, or add it to the source", gvk.GroupKind(), gvk.Version)
 }
 
 // definition is what a CustomResourceDefinition of the render says of its kind.
@@ -128,7 +130,7 @@ func outOfOrder(items []Item, definitions map[schema.GroupKind]definition) Objec
 	}
 	var errs ObjectErrors
 	for _, item := range items {
-		if def, ok := definitions[item.ID.GroupKind()]; ok && item.Untried == kindNotServed && def.wave > item.position.wave {
+		if def, ok := definitions[item.ID.GroupKind()]; ok && def.wave > item.position.wave {
 			errs = append(errs, ObjectError{item.ID, fmt.Errorf("is in wave %d, before its CustomResourceDefinition in wave %d", item.position.wave, def.wave)})
 		}
 		if wave, ok := namespaces[item.ID.Namespace]; ok && wave > item.position.wave {

@@ -3,8 +3,12 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,32 +34,42 @@ type Reader struct {
 	Client client.Reader
 }
 
+// Unlisted are the targets that could not be looked for, and why.
+type Unlisted map[render.ObjectID]error
+
+// Error is about the first target.
+func (u Unlisted) Error() string {
+	first := slices.MinFunc(slices.Collect(maps.Keys(u)), render.ObjectID.Compare)
+	return fmt.Sprintf("%s: %v", first, u[first])
+}
+
 // Owned returns those of the targets that are there and carry all of the labels. It lists once per kind and namespace. That an
 // object is missing says only that no object with these labels was listed: before that counts as "not there", Get must confirm it.
+// The error is Unlisted.
 func (r Reader) Owned(ctx context.Context, targets []Target, labels map[string]string) (Objects, error) {
 	type group struct {
 		gvk       schema.GroupVersionKind
 		namespace string
 	}
-	wanted := map[render.ObjectID]bool{}
-	groups := map[group]bool{}
+	groups := map[group][]render.ObjectID{}
 	for _, t := range targets {
-		wanted[t.ID] = true
-		groups[group{t.GVK, t.ID.Namespace}] = true
+		g := group{t.GVK, t.ID.Namespace}
+		groups[g] = append(groups[g], t.ID)
 	}
-	found := Objects{}
-	for g := range groups {
-		err := r.list(ctx, g.gvk, g.namespace, labels, func(obj *unstructured.Unstructured) {
-			if id := render.IDOf(obj); wanted[id] {
+	found, unlisted := Objects{}, Unlisted{}
+	for g, wanted := range groups {
+		listed := Objects{}
+		err := r.list(ctx, g.gvk, g.namespace, labels, func(obj *unstructured.Unstructured) { listed[render.IDOf(obj)] = obj })
+		for _, id := range wanted {
+			if err != nil && !NotServed(err) { // of what is not served there is nothing
+				unlisted[id] = fmt.Errorf("list %s in namespace %q: %w", g.gvk.GroupKind(), g.namespace, err)
+			} else if obj := listed[id]; obj != nil {
 				found[id] = obj
 			}
-		})
-		if apierrors.IsNotFound(err) {
-			continue // the kind is not served any more, so there is no such object
 		}
-		if err != nil {
-			return nil, fmt.Errorf("list %s in namespace %q: %w", g.gvk.GroupKind(), g.namespace, err)
-		}
+	}
+	if len(unlisted) > 0 {
+		return nil, unlisted
 	}
 	return found, nil
 }
@@ -80,12 +94,22 @@ func (r Reader) list(
 	}
 }
 
-// Get returns the object, or nil if the server says that it is not there.
+// NotServed says that a request failed since the server does not serve its kind in its version. That says nothing about the object:
+// it may be there in another version.
+func NotServed(err error) bool {
+	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// Gone says that a request failed since its object is not there.
+func Gone(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
+
+// Get returns the object, or nil if the server says that it is not there. The error is NotServed if it cannot be there in this
+// version.
 func (r Reader) Get(ctx context.Context, t Target) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(t.GVK)
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: t.ID.Namespace, Name: t.ID.Name}, obj)
-	if apierrors.IsNotFound(err) {
+	if Gone(err) {
 		return nil, nil
 	}
 	if err != nil {
