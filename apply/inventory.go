@@ -9,6 +9,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
 )
 
@@ -36,6 +37,15 @@ func InventoryOf(shards []v1alpha1.Inventory) Inventory {
 		}
 	}
 	return inv
+}
+
+// Targets are the recorded objects, in the order of their identities.
+func (inv Inventory) Targets() []live.Target {
+	var targets []live.Target
+	for _, id := range slices.SortedFunc(maps.Keys(inv), render.ObjectID.Compare) {
+		targets = append(targets, live.Target{ID: id, GVK: inv[id].GroupVersionKind()})
+	}
+	return targets
 }
 
 // Layout is how an inventory is spread over Inventory objects: what to create, to update and to delete, in this order, so that an

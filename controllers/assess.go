@@ -1,9 +1,12 @@
 package controllers
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"context"
+	"errors"
 	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
@@ -13,21 +16,73 @@ import (
 // assess computes the health of everything that was applied. What is on its way has until the deadline.
 func (r *ReleaseReconciler) assess(p pass, changes apply.ChangeSet) *Failure {
 	defer r.Metrics.step("assess")()
-	unhealthy := live.Summarize(changes.Objects)
-	p.seen.Healthy = &unhealthy
-	if len(unhealthy) == 0 {
+	fact := p.judge(live.Summarize(changes.Objects))
+	if fact.Late == "" {
 		return nil
+	}
+	return &Failure{v1alpha1.ConditionHealthy, metav1.ConditionFalse, v1alpha1.ReasonDegraded, Interval, errors.New(fact.Late)}
+}
+
+// judge notes the health of the objects and, unless all is well, since when that is awaited.
+func (p pass) judge(unhealthy live.Unhealthy) *HealthFact {
+	fact := &HealthFact{Unhealthy: unhealthy}
+	p.seen.Health = fact
+	if len(unhealthy) == 0 {
+		return fact
 	}
 	late := p.await(apply.Waiting{Phase: v1alpha1.SyncPhaseHealth, Objects: unhealthy})
 	switch {
 	case unhealthy.Failed():
-		return degraded("Objects of the applied render have failed: %s", unhealthy)
+		fact.Late = fmt.Sprintf("Objects have failed: %s", unhealthy)
 	case late != nil:
-		return degraded("Not healthy within %s: %s", p.release.Spec.Timeout.Duration, unhealthy)
+		fact.Late = fmt.Sprintf("Not healthy within %s: %s", p.release.Spec.Timeout.Duration, unhealthy)
 	}
-	return nil
+	return fact
 }
 
-func degraded(format string, args ...any) *Failure {
-	return &Failure{v1alpha1.ConditionHealthy, metav1.ConditionFalse, v1alpha1.ReasonDegraded, Interval, fmt.Errorf(format, args...)}
+// lookAtWhatRuns keeps Healthy true to the facts in a pass that applied nothing, since the source, the render or the dry run failed or
+// the Release is suspended: what was applied before still runs, and may fail or be deleted.
+func (r *ReleaseReconciler) lookAtWhatRuns(ctx context.Context, p pass) {
+	if p.deleting() || p.seen.Attempted != nil || p.release.Status.LastSuccessful == nil {
+		return
+	}
+	unhealthy, err := r.healthOfInventory(ctx, p)
+	if err != nil {
+		p.seen.Health = &HealthFact{Unread: err}
+		return
+	}
+	p.judge(unhealthy)
+}
+
+func (r *ReleaseReconciler) healthOfInventory(ctx context.Context, p pass) (live.Unhealthy, error) {
+	target, err := r.Targets.For(p.release.Namespace, r.serviceAccount(p.release))
+	if err != nil {
+		return nil, err
+	}
+	shards, err := r.shards(ctx, p.release)
+	if err != nil {
+		return nil, err
+	}
+	reader := live.Reader{Client: target}
+	targets := apply.InventoryOf(shards).Targets()
+	owned, err := reader.Owned(ctx, targets, p.owner.Labels())
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	var gone live.Unhealthy
+	for _, t := range targets {
+		obj := owned[t.ID]
+		if obj == nil {
+			if obj, err = reader.Get(ctx, t); err != nil {
+				return nil, err
+			}
+		}
+		if obj == nil {
+			gone = append(gone, live.Health{ID: t.ID, Verdict: live.Failed, Message: "it is not there"})
+			continue
+		}
+		objects = append(objects, obj)
+	}
+	return append(gone, live.Summarize(objects)...), nil
 }

@@ -19,8 +19,8 @@ type Observation struct {
 	Waiting *WaitingFact
 	// Applied is the selection that is applied in full.
 	Applied *AppliedFact
-	// Healthy is the assessment of everything that was applied.
-	Healthy *live.Unhealthy
+	// Health is the health of what runs.
+	Health *HealthFact
 	// HistoryCount is the number of entries in the render store.
 	HistoryCount *int
 	// RecordErr is why the history entry was not written or old renders were not collected.
@@ -45,6 +45,13 @@ type AppliedFact struct {
 	Selection
 	Objects int
 	Changes apply.ChangeSet
+}
+
+// HealthFact is the health of what runs.
+type HealthFact struct {
+	Unhealthy live.Unhealthy
+	Late      string // why it counts as degraded; empty if it does not
+	Unread    error  // why it could not be read; nil if it was
 }
 
 // Origin says why a render was selected.

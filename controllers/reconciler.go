@@ -79,6 +79,7 @@ func (r *ReleaseReconciler) Reconcile(ctx context.Context, req reconcile.Request
 		return reconcile.Result{}, err
 	}
 	failure := r.run(ctx, *p)
+	r.lookAtWhatRuns(ctx, *p)
 	return r.report(ctx, *p, failure) // 10
 }
 

@@ -33,7 +33,7 @@ func nextStatus(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen Obse
 	}
 	if seen.Applied != nil {
 		next.LastSuccessful = seen.Applied.record(old.LastSuccessful, now)
-		if seen.Healthy != nil && len(*seen.Healthy) == 0 {
+		if seen.Health != nil && len(seen.Health.Unhealthy) == 0 {
 			next.LastHealthy = seen.Applied.record(old.LastHealthy, now)
 		}
 		next.Render = seen.Applied.Render.Ref().Short()
@@ -76,16 +76,22 @@ func outcome(seen Observation, failure *Failure) map[string]metav1.Condition {
 	if a := seen.Applied; a != nil {
 		say(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
 			fmt.Sprintf("Applied %s of render %s", count(a.Objects, "object"), a.Render.Ref().Short()))
-	} else if w := seen.Waiting; w != nil {
+	} else if w := seen.Waiting; w != nil && w.Phase != v1alpha1.SyncPhaseHealth {
 		say(v1alpha1.ConditionApplied, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*w))
 	}
-	switch h := seen.Healthy; {
+	switch h := seen.Health; {
+	case h == nil && seen.Attempted != nil:
+		say(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonProgressing,
+			fmt.Sprintf("Render %s is not applied in full yet", seen.Attempted.Render.Ref().Short()))
 	case h == nil:
-	case len(*h) == 0:
-		say(v1alpha1.ConditionHealthy, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
-			fmt.Sprintf("All objects of render %s are healthy", seen.Applied.Render.Ref().Short()))
-	default:
+	case h.Unread != nil:
+		say(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "The objects cannot be read: "+h.Unread.Error())
+	case h.Late != "":
+		say(v1alpha1.ConditionHealthy, metav1.ConditionFalse, v1alpha1.ReasonDegraded, h.Late)
+	case len(h.Unhealthy) > 0:
 		say(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*seen.Waiting))
+	default:
+		say(v1alpha1.ConditionHealthy, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "All objects are healthy")
 	}
 	if failure != nil {
 		say(failure.Condition, failure.Status, failure.Reason, failure.Err.Error())

@@ -59,14 +59,14 @@ func observations(t *testing.T) map[string]func() (Observation, *Failure) {
 				notApplied(v1alpha1.ReasonTimedOut, Interval, "late")
 		},
 		"health is awaited": func() (Observation, *Failure) {
-			return Observation{Rendered: rendered, Attempted: &selection, Applied: applied, Waiting: waiting(v1alpha1.SyncPhaseHealth), Healthy: &pending, HistoryCount: new(1)}, nil
+			return Observation{Rendered: rendered, Attempted: &selection, Applied: applied, Waiting: waiting(v1alpha1.SyncPhaseHealth), Health: &HealthFact{Unhealthy: pending}, HistoryCount: new(1)}, nil
 		},
 		"degraded": func() (Observation, *Failure) {
-			return Observation{Rendered: rendered, Attempted: &selection, Applied: applied, Waiting: waiting(v1alpha1.SyncPhaseHealth), Healthy: &pending, HistoryCount: new(1)},
-				degraded("not healthy")
+			return Observation{Rendered: rendered, Attempted: &selection, Applied: applied, Waiting: waiting(v1alpha1.SyncPhaseHealth), Health: &HealthFact{Unhealthy: pending, Late: "late"}, HistoryCount: new(1)},
+				&Failure{v1alpha1.ConditionHealthy, metav1.ConditionFalse, v1alpha1.ReasonDegraded, Interval, errors.New("late")}
 		},
 		"all is well": func() (Observation, *Failure) {
-			return Observation{Rendered: rendered, Attempted: &selection, Applied: applied, Healthy: &live.Unhealthy{}, HistoryCount: new(1)}, nil
+			return Observation{Rendered: rendered, Attempted: &selection, Applied: applied, Health: &HealthFact{}, HistoryCount: new(1)}, nil
 		},
 	}
 }
@@ -80,9 +80,9 @@ func TestConditionsOfEachOutcome(t *testing.T) {
 			"Rendered": "True Succeeded", "Applied": "False DryRunFailed", "Ready": "False DryRunFailed", "Reconciling": "True DryRunFailed",
 		},
 		"a wave is awaited": {
-			"Rendered": "True Succeeded", "Applied": "Unknown Progressing", "Ready": "Unknown Progressing", "Reconciling": "True Progressing",
+			"Rendered": "True Succeeded", "Applied": "Unknown Progressing", "Healthy": "Unknown Progressing", "Ready": "Unknown Progressing", "Reconciling": "True Progressing",
 		},
-		"a wave is late": {"Rendered": "True Succeeded", "Applied": "False TimedOut", "Ready": "False TimedOut", "Stalled": "True TimedOut"},
+		"a wave is late": {"Rendered": "True Succeeded", "Applied": "False TimedOut", "Healthy": "Unknown Progressing", "Ready": "False TimedOut", "Stalled": "True TimedOut"},
 		"health is awaited": {
 			"Rendered": "True Succeeded", "Applied": "True Succeeded", "Healthy": "Unknown Progressing", "Ready": "Unknown Progressing",
 			"Reconciling": "True Progressing",

@@ -1,0 +1,160 @@
+package controllers_test
+
+import (
+	"context"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/internal/testenv"
+)
+
+// clusterOfItsOwn gives the spec an API server that no other spec sees, for what is cluster-scoped, or heavy.
+func clusterOfItsOwn() {
+	GinkgoHelper()
+	shared := env
+	env = testenv.Start(GinkgoTB(), testenv.WithAuditLog())
+	DeferCleanup(func() { env = shared })
+}
+
+// object reads a manifest.
+func object(manifest string) *unstructured.Unstructured {
+	GinkgoHelper()
+	obj := &unstructured.Unstructured{}
+	Expect(yaml.Unmarshal([]byte(manifest), obj)).To(Succeed())
+	return obj
+}
+
+// inWave puts a manifest into a wave.
+func inWave(wave int, manifest string) string {
+	GinkgoHelper()
+	return annotated(v1alpha1.SyncWaveAnnotation, strconv.Itoa(wave), manifest)
+}
+
+// annotated gives a manifest an annotation.
+func annotated(key, value, manifest string) string {
+	GinkgoHelper()
+	obj := object(manifest)
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	obj.SetAnnotations(annotations)
+	out, err := yaml.Marshal(obj)
+	Expect(err).NotTo(HaveOccurred())
+	return string(out)
+}
+
+// find reads an object as it is on the server; nil if it is not there.
+func find(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
+	GinkgoHelper()
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion(apiVersion)
+	obj.SetKind(kind)
+	err := env.Client.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, obj)
+	if client.IgnoreNotFound(err) == nil && err != nil {
+		return nil
+	}
+	Expect(err).NotTo(HaveOccurred())
+	return obj
+}
+
+// live is find in the namespace of the world.
+func (w *world) live(apiVersion, kind, name string) *unstructured.Unstructured {
+	GinkgoHelper()
+	return find(apiVersion, kind, w.namespace, name)
+}
+
+// asUser applies a manifest in the namespace of the world, as another field manager than convoy.
+func (w *world) asUser(manager, manifest string) *unstructured.Unstructured {
+	GinkgoHelper()
+	obj := object(manifest)
+	if obj.GetNamespace() == "" {
+		obj.SetNamespace(w.namespace)
+	}
+	Expect(env.Client.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(obj), client.FieldOwner(manager))).To(Succeed())
+	return obj
+}
+
+// merge changes an object by a merge patch, as somebody with kubectl would.
+func merge(obj *unstructured.Unstructured, patch string) {
+	GinkgoHelper()
+	Expect(env.Client.Patch(context.Background(), obj, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+}
+
+// setStatus changes the status of an object, as its controller would.
+func setStatus(obj *unstructured.Unstructured, status string) {
+	GinkgoHelper()
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":`+status+`}`))
+	Expect(env.Client.Status().Patch(context.Background(), obj, patch)).To(Succeed())
+}
+
+// remove deletes an object, as somebody with kubectl would.
+func remove(obj client.Object) {
+	GinkgoHelper()
+	Expect(env.Client.Delete(context.Background(), obj)).To(Succeed())
+}
+
+// shards are the Inventory objects of a Release.
+func (w *world) shards(name string) []v1alpha1.Inventory {
+	GinkgoHelper()
+	list := &v1alpha1.InventoryList{}
+	labels := client.MatchingLabels(v1alpha1.OwnerLabels(w.namespace, name))
+	Expect(env.Client.List(context.Background(), list, client.InNamespace(w.namespace), labels)).To(Succeed())
+	return list.Items
+}
+
+// recorded are the objects in the inventory of a Release, as "Kind namespace/name".
+func (w *world) recorded(name string) []string {
+	GinkgoHelper()
+	var ids []string
+	for id := range apply.InventoryOf(w.shards(name)) {
+		ids = append(ids, id.String())
+	}
+	return ids
+}
+
+// during are the requests that the API server received while f ran.
+func during(f func()) []auditv1.Event {
+	GinkgoHelper()
+	before := len(env.Requests(GinkgoTB()))
+	f()
+	return env.Requests(GinkgoTB())[before:]
+}
+
+// writes are those of the requests that may have changed something, as "verb resource namespace/name". What the API server does on
+// its own is left out.
+func writes(requests []auditv1.Event) []string {
+	var list []string
+	for _, r := range requests {
+		if !testenv.IsWrite(r) || r.User.Username == "system:apiserver" || r.ObjectRef == nil {
+			continue
+		}
+		resource := r.ObjectRef.Resource
+		if r.ObjectRef.Subresource != "" {
+			resource += "/" + r.ObjectRef.Subresource
+		}
+		list = append(list, r.Verb+" "+resource+" "+r.ObjectRef.Namespace+"/"+r.ObjectRef.Name)
+	}
+	return list
+}
+
+// stateOf is an object without what every write moves.
+func stateOf(obj *unstructured.Unstructured) map[string]any {
+	GinkgoHelper()
+	Expect(obj).NotTo(BeNil())
+	state := obj.DeepCopy()
+	state.SetManagedFields(nil)
+	state.SetResourceVersion("")
+	state.SetGeneration(0)
+	return state.Object
+}
