@@ -76,12 +76,12 @@ func (f *kustomizeFiles) admitInline(location, text string) error {
 }
 
 func (f *kustomizeFiles) admitDocument(doc document) error {
-	root, nodes, err := doc.nodes()
+	root, size, err := doc.nodes()
 	if err != nil || root == nil {
 		return err
 	}
 	f.secrets.addNode(root)
-	if err := f.count(countObjects(root), nodes); err != nil {
+	if err := f.count(countObjects(root), size.nodes); err != nil {
 		return err
 	}
 	if mayConfigurePlugin(root) {

@@ -11,47 +11,47 @@ import (
 )
 
 // extent is how large a YAML node is once its aliases are written out.
-type extent struct{ bytes, nodes, depth int }
-
-// meter measures the nodes of one document. It visits each node once, so a document that would grow without bounds takes no
-// longer than any other of its length.
-type meter struct {
-	measured map[*yaml.Node]extent
-	open     map[*yaml.Node]bool // the nodes around the one to visit
+type extent struct {
+	bytes, nodes, depth int
+	keys                int  // in all mappings
+	merges              bool // some mapping takes keys from another, so keys is not the number of keys that it will have
 }
 
-// nodes parses the document as YAML nodes. It fails on one that is too large, too deep, or contains itself once its aliases are
-// written out. nil is a document without content.
-func (d document) nodes() (root *yaml.Node, count int, err error) {
+// nodes parses the document as YAML nodes. It fails on a document that has a key twice, and on one that is too large, too deep or
+// contains itself once its aliases are written out. The node is nil if the document is empty.
+func (d document) nodes() (*yaml.Node, extent, error) {
 	if len(d.text) > maxDocumentBytes {
-		return nil, 0, fmt.Errorf("line %d: the document %w", d.line, errTooLarge)
+		return nil, extent{}, fmt.Errorf("line %d: the document %w", d.line, errTooLarge)
 	}
 	var doc yaml.Node
 	switch err := yaml.NewDecoder(bytes.NewReader(asYAML(d.text))).Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return nil, 0, nil
+		return nil, extent{}, nil
 	case err != nil:
-		return nil, 0, errYAML(d.line, err)
+		return nil, extent{}, errYAML(d.line, err)
 	}
-	m := meter{measured: map[*yaml.Node]extent{}, open: map[*yaml.Node]bool{}}
+	m := meter{line: d.line, measured: map[*yaml.Node]extent{}, open: map[*yaml.Node]bool{}}
 	size, err := m.measure(&doc)
 	switch {
 	case err != nil:
-		return nil, 0, fmt.Errorf("line %d: %w", d.line, err)
+		return nil, extent{}, err
 	case size.depth > maxDepth:
-		return nil, 0, fmt.Errorf("line %d: %w", d.line, errTooDeep)
+		return nil, extent{}, fmt.Errorf("line %d: %w", d.line, errTooDeep)
 	case size.bytes > maxDocumentBytes:
-		return nil, 0, fmt.Errorf("line %d: with its aliases written out, the document %w", d.line, errTooLarge)
+		return nil, extent{}, fmt.Errorf("line %d: with its aliases written out, the document %w", d.line, errTooLarge)
 	}
-	return doc.Content[0], size.nodes, nil
+	return doc.Content[0], size, nil
 }
 
 // asYAML returns text that is JSON without the escapes that YAML does not have, and other text as it is.
 func asYAML(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`\u`)) {
+		return text
+	}
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	if !bytes.Contains(text, []byte(`\u`)) || decoder.Decode(&value) != nil || decoder.More() {
+	if decoder.Decode(&value) != nil || decoder.More() {
 		return text
 	}
 	encoded, err := json.Marshal(value)
@@ -61,12 +61,20 @@ func asYAML(text []byte) []byte {
 	return encoded
 }
 
+// meter measures the nodes of one document. It visits each node once, so a document that would grow without bounds takes no
+// longer than any other of its length.
+type meter struct {
+	line     int // of the file where the document starts
+	measured map[*yaml.Node]extent
+	open     map[*yaml.Node]bool // the nodes around the one to visit
+}
+
 func (m *meter) measure(node *yaml.Node) (extent, error) {
 	if size, done := m.measured[node]; done {
 		return size, nil
 	}
 	if m.open[node] {
-		return extent{}, errContainsSelf
+		return extent{}, fmt.Errorf("line %d: %w", m.lineOf(node), errContainsSelf)
 	}
 	if node.Kind == yaml.AliasNode {
 		return m.measure(node.Alias)
@@ -78,14 +86,50 @@ func (m *meter) measure(node *yaml.Node) (extent, error) {
 		if err != nil {
 			return extent{}, err
 		}
-		size.bytes = min(size.bytes+inner.bytes, maxDocumentBytes+1)
-		size.nodes = min(size.nodes+inner.nodes, maxDocumentBytes+1)
-		size.depth = max(size.depth, inner.depth)
+		size.add(inner)
 	}
-	if node.Kind == yaml.MappingNode || node.Kind == yaml.SequenceNode {
+	switch node.Kind {
+	case yaml.MappingNode:
+		merges, err := m.checkKeys(node)
+		if err != nil {
+			return extent{}, err
+		}
+		size.depth++
+		size.keys = min(size.keys+len(node.Content)/2, maxDocumentBytes)
+		size.merges = size.merges || merges
+	case yaml.SequenceNode:
 		size.depth++
 	}
 	delete(m.open, node)
 	m.measured[node] = size
 	return size, nil
 }
+
+// add counts a node inside. The sums stop growing above the limit.
+func (e *extent) add(inner extent) {
+	e.bytes = min(e.bytes+inner.bytes, maxDocumentBytes+1)
+	e.nodes = min(e.nodes+inner.nodes, maxDocumentBytes)
+	e.keys = min(e.keys+inner.keys, maxDocumentBytes)
+	e.depth = max(e.depth, inner.depth)
+	e.merges = e.merges || inner.merges
+}
+
+// checkKeys fails if a mapping has a key twice. It says whether the mapping takes keys from another.
+func (m *meter) checkKeys(mapping *yaml.Node) (merges bool, err error) {
+	seen := make(map[string]bool, len(mapping.Content)/2)
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key := dealiased(mapping.Content[i])
+		switch {
+		case key.Kind != yaml.ScalarNode:
+		case key.Tag == "!!merge":
+			merges = true
+		case seen[key.Value]:
+			return false, fmt.Errorf("line %d: key %q is there twice", m.lineOf(mapping.Content[i]), key.Value)
+		default:
+			seen[key.Value] = true
+		}
+	}
+	return merges, nil
+}
+
+func (m *meter) lineOf(node *yaml.Node) int { return m.line + max(node.Line, 1) - 1 }

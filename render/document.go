@@ -9,7 +9,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -52,15 +51,19 @@ func addDocuments(ctx context.Context, name string, content []byte, c *collectio
 	return nil
 }
 
-// object parses the document; nil if it is null.
+// object parses the document; nil if it is null. As kubectl does, it takes what is JSON as it is, and converts the rest from YAML
+// 1.1. A key that is there twice is an error.
 func (d document) object() (map[string]any, error) {
-	encoded, err := d.json()
+	if len(d.text) > maxDocumentBytes {
+		return nil, fmt.Errorf("line %d: the document %w", d.line, errTooLarge)
+	}
+	parse := d.yamlValue
+	if text := bytes.TrimSpace(d.text); len(text) > 0 && text[0] == '{' && json.Valid(text) {
+		parse = d.jsonValue
+	}
+	value, err := parse()
 	if err != nil {
 		return nil, err
-	}
-	var value any
-	if err := utiljson.Unmarshal(encoded, &value); err != nil {
-		return nil, errJSON(d.line, encoded, err)
 	}
 	switch value := value.(type) {
 	case nil:
@@ -73,37 +76,52 @@ func (d document) object() (map[string]any, error) {
 	return nil, fmt.Errorf("line %d: not a Kubernetes object: want a mapping, not a single value", d.line)
 }
 
-// json returns the document as JSON. As kubectl does, it takes what is JSON as it is, and converts the rest from YAML 1.1. A key that
-// is there twice is an error.
-func (d document) json() ([]byte, error) {
-	if len(d.text) > maxDocumentBytes {
-		return nil, fmt.Errorf("line %d: the document %w", d.line, errTooLarge)
+// yamlValue looks at the nodes first, for what the conversion would not tell, or not survive.
+func (d document) yamlValue() (any, error) {
+	_, size, err := d.nodes()
+	if err != nil {
+		return nil, err
 	}
-	if text := bytes.TrimSpace(d.text); len(text) > 0 && text[0] == '{' && json.Valid(text) {
-		return d.text, d.checkJSONKeys()
-	}
-	if mayHaveAliases(d.text) {
-		if _, _, err := d.nodes(); err != nil {
-			return nil, err
-		}
-	}
-	encoded, err := yaml.YAMLToJSONStrict(d.text)
+	encoded, err := yaml.YAMLToJSON(d.text)
 	if err != nil {
 		return nil, errYAML(d.line, err)
 	}
-	return encoded, nil
+	var value any
+	if err := utiljson.Unmarshal(encoded, &value); err != nil {
+		return nil, errJSON(d.line, encoded, err)
+	}
+	if !size.merges && countKeys(value) != size.keys {
+		return nil, fmt.Errorf("line %d: two keys of a mapping become the same text, such as 0x1 and 1: put them in quotes", d.line)
+	}
+	return value, nil
 }
 
-func (d document) checkJSONKeys() error {
-	var value map[string]any
+func countKeys(value any) int {
+	count := 0
+	switch value := value.(type) {
+	case map[string]any:
+		count = len(value)
+		for _, element := range value {
+			count += countKeys(element)
+		}
+	case []any:
+		for _, element := range value {
+			count += countKeys(element)
+		}
+	}
+	return count
+}
+
+func (d document) jsonValue() (any, error) {
+	var value any
 	duplicates, err := kjson.UnmarshalStrict(d.text, &value, kjson.DisallowDuplicateFields)
 	if err != nil {
-		return errJSON(d.line, d.text, err)
+		return nil, errJSON(d.line, d.text, err)
 	}
 	if len(duplicates) > 0 {
-		return fmt.Errorf("line %d: %w", d.line, duplicates[0])
+		return nil, fmt.Errorf("line %d: %w", d.line, duplicates[0])
 	}
-	return nil
+	return value, nil
 }
 
 // splitYAML finds the documents of a YAML file, as kubectl does: a line that starts with --- separates them. So does ..., where
@@ -184,20 +202,4 @@ func located(name string, documents []document) []document {
 		}
 	}
 	return documents
-}
-
-// mayHaveAliases says whether YAML text can have both an anchor and an alias. It errs on the side of yes.
-func mayHaveAliases(text []byte) bool {
-	return followsBreak(text, '&') && followsBreak(text, '*')
-}
-
-// followsBreak says whether a character stands where a YAML node can begin, with a name after it.
-func followsBreak(text []byte, marker byte) bool {
-	for i, b := range text {
-		if b == marker && i+1 < len(text) && !strings.ContainsRune(" \t\r\n", rune(text[i+1])) &&
-			(i == 0 || strings.ContainsRune(" \t\r\n[{,:-?", rune(text[i-1]))) {
-			return true
-		}
-	}
-	return false
 }

@@ -52,11 +52,11 @@ func (f *kustomizeFiles) admitKustomization(name string, content []byte) error {
 
 // parseKustomization reads a kustomization file as kustomize does.
 func (f *kustomizeFiles) parseKustomization(content []byte) (*types.Kustomization, error) {
-	_, nodes, err := document{line: 1, text: content}.nodes()
+	_, size, err := document{line: 1, text: content}.nodes()
 	if err != nil {
 		return nil, err
 	}
-	if err := f.count(0, nodes); err != nil {
+	if err := f.count(0, size.nodes); err != nil {
 		return nil, err
 	}
 	var k types.Kustomization

@@ -12,10 +12,9 @@ import (
 )
 
 // The YAML libraries return text alone, and quote the values of the document, which may be secret. So their text is not passed on:
-// what is known to quote nothing, or only the name of a key, is kept, and the rest is put in our words.
+// what is known to quote nothing is kept, and the rest is put in our words.
 var (
-	yamlLine         = regexp.MustCompile(`^(?:\[\d+\]: )?line (\d+): `)
-	yamlDuplicateKey = regexp.MustCompile(`^(?:mapping )?(key "(?:[^"\\]|\\.)*") already (?:set in map|defined at line \d+)$`)
+	yamlLine = regexp.MustCompile(`^(?:\[\d+\]: )?line (\d+): `)
 
 	yamlQuotesNothing = []string{
 		"block collection entries are not allowed",
@@ -73,9 +72,6 @@ func errYAML(firstLine int, err error) error {
 
 // withoutQuotes returns what a YAML parser says, without what it quotes from the document.
 func withoutQuotes(text string) string {
-	if match := yamlDuplicateKey.FindStringSubmatch(text); match != nil {
-		return match[1] + " is there twice"
-	}
 	for _, start := range yamlQuotesNothing {
 		if strings.HasPrefix(text, start) {
 			return text
