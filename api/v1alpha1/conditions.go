@@ -57,6 +57,13 @@ const (
 	// are.
 	ReasonTimedOut = "TimedOut"
 
+	// ReasonPinned (False): the pinned render cannot be had: it is not in the render store, there is no render store, or what the store
+	// has is corrupt. Nothing was applied. Looked at again at the next interval.
+	ReasonPinned = "Pinned"
+
+	// ReasonWaitingForSync (Unknown): syncPolicy.mode is Manual, and nobody asked for this render yet. Nothing is stored or applied.
+	ReasonWaitingForSync = "WaitingForSync"
+
 	// ReasonSuspended (Unknown): spec.suspend is true; nothing is applied.
 	ReasonSuspended = "Suspended"
 )
@@ -76,6 +83,12 @@ const (
 
 	// EventHistoryFailed: the render was applied, but its history entry could not be written or old renders not collected.
 	EventHistoryFailed = "HistoryFailed"
+
+	// EventPinned: somebody pinned the Release; the note says who, to what and why.
+	EventPinned = "Pinned"
+
+	// EventUnpinned: a pin was taken off, or has expired.
+	EventUnpinned = "Unpinned"
 
 	// EventDeletionHeld: the Release is being deleted and something holds it; the note says what.
 	EventDeletionHeld = "DeletionHeld"

@@ -9,6 +9,11 @@ const (
 	// SyncWaveAnnotation on an object is the wave in which it is applied: an integer, default 0, negatives first.
 	SyncWaveAnnotation = "convoy.dev/sync-wave"
 
+	// SyncRequestedAtAnnotation on a Release asks for a pass that looks at the source now, and, with syncPolicy.mode Manual, applies what
+	// it renders: a time in RFC 3339 with nanoseconds. It is written only through releases/sync and releases/pin of
+	// subresources.convoy.dev.
+	SyncRequestedAtAnnotation = "convoy.dev/sync-requested-at"
+
 	// PruneAnnotation on an object decides whether it is deleted once the render no longer has it: PruneDisabled keeps it,
 	// PruneEnabled deletes it even if it is of a protected kind. Any other value is an error of the plan.
 	PruneAnnotation = "convoy.dev/prune"

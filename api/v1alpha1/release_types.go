@@ -13,6 +13,7 @@ import (
 // +kubebuilder:printcolumn:name="Applied",type=string,JSONPath=`.status.conditions[?(@.type=="Applied")].status`
 // +kubebuilder:printcolumn:name="Render",type=string,JSONPath=`.status.render`
 // +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.lastSuccessful.revision`
+// +kubebuilder:printcolumn:name="Pin",type=string,JSONPath=`.status.pin.intent`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type Release struct {
@@ -22,6 +23,11 @@ type Release struct {
 	// spec is what the user wants.
 	// +required
 	Spec ReleaseSpec `json:"spec"`
+
+	// pin holds the Release on one render. It is written only through releases/pin of subresources.convoy.dev; every other way to
+	// set, change or drop it is refused.
+	// +optional
+	Pin *Pin `json:"pin,omitempty"`
 
 	// status is what convoy last saw. Only the controller writes it.
 	// +optional
@@ -61,10 +67,15 @@ type ReleaseSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('1s')",message="must be a duration of at least 1s, such as 10m"
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 
-	// suspend stops applying: convoy still fetches and renders, and says so, but changes nothing. Deleting a suspended Release works.
-	// Default false.
+	// suspend stops following the source: convoy still fetches and renders, and says so, but changes nothing. A pin is applied all the
+	// same, and deleting a suspended Release works. Default false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+
+	// syncPolicy is whether a new render is applied by itself.
+	// +optional
+	// +kubebuilder:default={}
+	SyncPolicy SyncPolicy `json:"syncPolicy,omitzero"`
 
 	// prunePolicy is what happens to objects that the render no longer has.
 	// +optional

@@ -30,6 +30,18 @@ type ReleaseStatus struct {
 	// +optional
 	LastHealthy *RenderRecord `json:"lastHealthy,omitempty"`
 
+	// lastHandledSyncAt is the value of the annotation convoy.dev/sync-requested-at that was last acted on.
+	// +optional
+	LastHandledSyncAt string `json:"lastHandledSyncAt,omitempty"`
+
+	// lastHandledSyncRef names the render that it was for. With syncPolicy.mode Manual a new render waits for a request of its own.
+	// +optional
+	LastHandledSyncRef string `json:"lastHandledSyncRef,omitempty"`
+
+	// pin is what the pin does. Absent without one.
+	// +optional
+	Pin *PinStatus `json:"pin,omitempty"`
+
 	// sync is the pass in progress: what convoy waits for now, and since when. Absent when nothing is awaited.
 	// +optional
 	Sync *SyncStatus `json:"sync,omitempty"`
