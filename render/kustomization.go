@@ -36,7 +36,6 @@ func (f *kustomizeFiles) admitKustomization(name string, content []byte) error {
 		return errWantsSchema
 	}
 	f.secrets.addLiterals(k.SecretGenerator)
-	f.objects += len(k.ConfigMapGenerator) + len(k.SecretGenerator)
 	for _, text := range inlineTexts(k) {
 		if err := f.admitInline(name+": "+text.field, text.entry); err != nil {
 			return err
@@ -56,15 +55,12 @@ func (f *kustomizeFiles) parseKustomization(content []byte) (*types.Kustomizatio
 	if err != nil {
 		return nil, err
 	}
-	if err := f.count(0, size.nodes); err != nil {
-		return nil, err
-	}
 	var k types.Kustomization
 	if err := k.Unmarshal(content); err != nil {
 		return nil, errKustomization(err)
 	}
 	k.FixKustomization()
-	return &k, nil
+	return &k, f.count(len(k.ConfigMapGenerator)+len(k.SecretGenerator), size.nodes)
 }
 
 var unknownField = regexp.MustCompile(`json: (unknown field "[^"]*")$`)

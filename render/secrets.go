@@ -112,12 +112,18 @@ func (s *secrets) addScalars(node *yaml.Node) {
 	}
 }
 
-// configDump is how kustomize shows the whole configuration of a step that failed.
-var configDump = regexp.MustCompile("(?s) with config: `\n.*?`")
+var (
+	// configDump is how kustomize shows the whole configuration of a step that failed.
+	configDump = regexp.MustCompile("(?s) with config: `\n.*?`")
+
+	// pointer is an address in memory. It would make every message of the same failure another one.
+	pointer = regexp.MustCompile(`0x[0-9a-f]{6,}`)
+)
 
 // mask returns a message of kustomize in one line, without the values of Secrets.
 func (s *secrets) mask(message string) string {
 	message = configDump.ReplaceAllString(message, "")
+	message = pointer.ReplaceAllString(message, "0x")
 	// The longest first: a value may be part of another.
 	slices.SortFunc(s.values, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, value := range slices.Compact(s.values) {
