@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -87,6 +88,9 @@ type Planner struct {
 	Client client.Client // needs get, list, create and patch on the objects
 	Mapper meta.RESTMapper
 	Memory *Memory
+
+	// Discovery asks the server what it serves, for kinds that the Mapper may know from before.
+	Discovery discovery.DiscoveryInterfaceWithContext
 
 	// OwnerName returns the name of the Release in the namespace whose owner label has the value, or "" if there is none.
 	OwnerName func(ctx context.Context, namespace, label string) (string, error)

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -81,12 +80,12 @@ func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item) (
 	}
 	slices.SortFunc(removals, func(a, b Removal) int { return a.ID.Compare(b.ID) })
 	errs := make([]error, len(removals))
-	forgetKinds := sync.OnceFunc(func() { meta.MaybeResetRESTMapper(p.Mapper) })
+	served := sync.OnceValues(func() (live.Kinds, error) { return live.DiscoverKinds(ctx, p.Discovery) })
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i := range removals {
 		g.Go(func() error {
-			errs[i] = p.planRemoval(ctx, req, &removals[i], forgetKinds)
+			errs[i] = p.planRemoval(ctx, req, &removals[i], served)
 			return nil
 		})
 	}
@@ -101,9 +100,9 @@ func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item) (
 	return removals, failed.orNil()
 }
 
-func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, forgetKinds func()) error {
+func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, served func() (live.Kinds, error)) error {
 	r.position.stage = stageOf(r.ID.GroupKind())
-	obj, err := p.readRecorded(ctx, r, forgetKinds)
+	obj, err := p.readRecorded(ctx, r, served)
 	if err != nil || obj == nil {
 		return err
 	}
@@ -120,22 +119,22 @@ func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, forg
 }
 
 // readRecorded reads an object that is recorded; nil if it is gone. Its kind may be served in another version than the recorded one
-// by now, and what is known of kinds may be old: so they are looked up anew before an object counts as gone with its kind.
-func (p *Planner) readRecorded(ctx context.Context, r *Removal, forgetKinds func()) (*unstructured.Unstructured, error) {
+// by now: only if it is served in none, the object went with it.
+func (p *Planner) readRecorded(ctx context.Context, r *Removal, served func() (live.Kinds, error)) (*unstructured.Unstructured, error) {
 	reader := live.Reader{Client: p.Client}
 	obj, err := reader.Get(ctx, live.Target{ID: r.ID, GVK: r.GVK})
 	if !live.NotServed(err) {
 		return obj, err
 	}
-	forgetKinds()
-	mapping, err := p.Mapper.RESTMapping(r.ID.GroupKind())
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
+	kinds, err := served()
 	if err != nil {
 		return nil, fmt.Errorf("look up its kind: %w", err)
 	}
-	r.GVK = mapping.GroupVersionKind
+	version, err := kinds.Version(r.ID.GroupKind())
+	if version == "" || err != nil {
+		return nil, err
+	}
+	r.GVK.Version = version
 	return reader.Get(ctx, live.Target{ID: r.ID, GVK: r.GVK})
 }
 

@@ -8,11 +8,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
 )
 
 // definition is the manifest of a CustomResourceDefinition for Widgets of a group, with these string fields in spec, in these versions.
@@ -159,13 +159,15 @@ var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func(
 	})
 
 	It("prunes a custom resource that was applied in a version which is not served any more", func() {
-		w.asUser("kubectl", definition(group, []string{"size"}, "v2", "v1"))
+		w.asUser("kubectl", definition(group, []string{"size"}, "v1"))
 		w.commit("v1", map[string]string{"a.yaml": widget(group+"/v1", "a", "size"), "b.yaml": configMap("b", "one")})
 		w.create("app")
 		Eventually(func() string { return condition(w.settle("app"), v1alpha1.ConditionReady) }).Should(Equal("True Succeeded"))
-		w.asUser("kubectl", definition(group, []string{"size"}, "v2", "!v1"))
-		Eventually(func() error { return env.Client.Get(context.Background(), client.ObjectKey{Namespace: w.namespace, Name: "a"}, object(widget(group+"/v1", "a", "size"))) }).
-			Should(MatchError(apierrors.IsNotFound, "not found"))
+		w.asUser("kubectl", definition(group, []string{"size"}, "!v1", "v2"))
+		Eventually(func() error {
+			return env.Client.Get(context.Background(), client.ObjectKey{Namespace: w.namespace, Name: "a"}, object(widget(group+"/v1", "a", "size")))
+		}).
+			Should(Satisfy(live.NotServed))
 		w.commit("v2", map[string]string{"b.yaml": configMap("b", "one")})
 		release := w.settle("app")
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))

@@ -36,7 +36,9 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 			return nil, notApplied(v1alpha1.ReasonDryRunFailed, OnChange, "The render cannot be read: %w", err)
 		}
 	}
-	planner := &apply.Planner{Client: target, Mapper: r.Targets.Mapper, Memory: r.Memory, OwnerName: r.ownerName}
+	planner := &apply.Planner{
+		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, OwnerName: r.ownerName,
+	}
 	plan, err := planner.Plan(ctx, apply.Request{
 		Owner: p.owner, Objects: objects, Inventory: apply.InventoryOf(shards), Policy: policyOf(p),
 	})

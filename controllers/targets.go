@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -17,7 +18,8 @@ const requestTimeout = time.Minute
 
 // Targets hands out clients for the objects that Releases deploy, one for each ServiceAccount that is impersonated.
 type Targets struct {
-	Mapper meta.RESTMapper
+	Mapper    meta.RESTMapper
+	Discovery discovery.DiscoveryInterfaceWithContext
 
 	config  *rest.Config
 	mu      sync.Mutex
@@ -38,7 +40,11 @@ func NewTargets(config *rest.Config) (*Targets, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Targets{Mapper: mapper, config: config, clients: map[types.NamespacedName]client.Client{}}, nil
+	server, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return &Targets{Mapper: mapper, Discovery: server, config: config, clients: map[types.NamespacedName]client.Client{}}, nil
 }
 
 // For returns a client with the rights of a ServiceAccount. Without a name it is convoy's own.
