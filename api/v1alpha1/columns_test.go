@@ -71,7 +71,7 @@ func TestKubectlShowsAReleaseInARow(t *testing.T) {
 			t.Errorf("columns of -o wide (-want +got):\n%s", diff)
 		}
 	}
-	wantRow(map[string]any{"Name": "app", "Ready": nil, "Applied": nil, "Render": nil, "Revision": nil, "Message": nil})
+	wantRow(map[string]any{"Name": "app", "Ready": nil, "Applied": nil, "Render": nil, "Revision": nil, "Pin": nil, "Message": nil})
 
 	var read v1alpha1.Release
 	if err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(obj), &read); err != nil {
@@ -80,6 +80,7 @@ func TestKubectlShowsAReleaseInARow(t *testing.T) {
 	now := metav1.Now()
 	read.Status = v1alpha1.ReleaseStatus{
 		Render:         "4f53cda18c2b",
+		Pin:            &v1alpha1.PinStatus{RenderRef: ref, Intent: v1alpha1.PinFreeze},
 		LastSuccessful: &v1alpha1.RenderRecord{RenderRef: ref, Revision: "main@sha1:abc", Time: now},
 		Conditions: []metav1.Condition{
 			{Type: v1alpha1.ConditionApplied, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSucceeded, LastTransitionTime: now},
@@ -90,7 +91,7 @@ func TestKubectlShowsAReleaseInARow(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRow(map[string]any{
-		"Name": "app", "Ready": "False", "Applied": "True", "Render": "4f53cda18c2b", "Revision": "main@sha1:abc", "Message": "ill",
+		"Name": "app", "Ready": "False", "Applied": "True", "Render": "4f53cda18c2b", "Revision": "main@sha1:abc", "Pin": "freeze", "Message": "ill",
 	})
 }
 

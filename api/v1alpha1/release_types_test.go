@@ -20,6 +20,7 @@ func TestDefaults(t *testing.T) {
 		Source:         v1alpha1.Source{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}},
 		Interval:       metav1.Duration{Duration: 10 * time.Minute},
 		Timeout:        metav1.Duration{Duration: 5 * time.Minute},
+		SyncPolicy:     v1alpha1.SyncPolicy{Mode: v1alpha1.SyncAuto},
 		PrunePolicy:    v1alpha1.PrunePolicy{Enabled: ptr.To(true)},
 		DeletionPolicy: v1alpha1.DeletionPolicyDelete,
 	}
