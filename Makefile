@@ -19,26 +19,26 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Walk through the main job on a cluster on this machine.
+demo: dev-up ## Walk through the main job on a cluster on this machine.
 	@hack/demo/run
 
 .PHONY: dev-up
-dev-up: deps controlplane build ## Start a cluster of processes, and convoy on it, in the background.
-	@go run ./hack/devcluster up
+dev-up: deps controlplane build devtools ## Start a cluster of processes, and convoy on it, in the background.
+	@.local/bin/devcluster up
 
 .PHONY: dev-down
-dev-down: ## Stop the cluster and convoy; their state stays in .local.
-	@go run ./hack/devcluster down
+dev-down: devtools ## Stop the cluster and convoy; their state stays in .local.
+	@.local/bin/devcluster down
 
 .PHONY: dev-reset
-dev-reset: ## Stop the cluster and convoy, and forget their state.
-	@go run ./hack/devcluster reset
+dev-reset: devtools ## Stop the cluster and convoy, and forget their state.
+	@.local/bin/devcluster reset
 
 ##@ Change it
 
 .PHONY: build
 build: ## Build convoy into .local/bin.
-	@go build -o .local/bin/ ./cmd/...
+	@go build -v -o .local/bin/ ./cmd/... 2>&1 | hack/progress convoy
 
 .PHONY: test
 test: deps controlplane ## Run all tests.
@@ -68,6 +68,10 @@ lint: ## Run golangci-lint.
 .PHONY: controlplane
 controlplane: ## Build etcd, the Kubernetes control plane and kwok into .local/bin; minutes the first time.
 	@hack/controlplane/build
+
+.PHONY: devtools
+devtools: ## Build the programs that run the cluster and the demo into .local/bin.
+	@go build -v -o .local/bin/ ./hack/devcluster ./hack/gitserver 2>&1 | hack/progress devtools
 
 .PHONY: deps
 deps: ## Install the packages of the operating system that are missing; there are few.

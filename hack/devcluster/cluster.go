@@ -43,20 +43,18 @@ func (c *cluster) lock() (unlock func(), err error) {
 
 // up starts what is not running, from the bottom up, and waits for each.
 func (c *cluster) up(ctx context.Context) error {
-	for _, dir := range []string{"etcd", "log", "run", "store", filepath.Join("cache", "source")} {
-		if err := os.MkdirAll(c.path(dir), 0o700); err != nil {
-			return err
-		}
-	}
-	if err := c.choosePorts(); err != nil {
-		return err
-	}
-	if err := c.makeCredentials(); err != nil {
+	if err := c.settle(); err != nil {
 		return err
 	}
 	store, server, rest, err := c.daemons()
 	if err != nil {
 		return err
+	}
+	if c.outdated(store) || c.outdated(server) {
+		// What stands on them cannot stop in good order once they are gone.
+		if err := c.down(ctx); err != nil {
+			return err
+		}
 	}
 	if err := c.startAll(ctx, store); err != nil {
 		return err
@@ -75,6 +73,31 @@ func (c *cluster) up(ctx context.Context) error {
 	}
 	fmt.Printf("\nThe cluster is up, with convoy on it.\n\n  export KUBECONFIG=%s\n\nlogs: %s   render store: %s   to stop it: make dev-down\n",
 		c.path("kubeconfig"), c.path("log"), c.path("store"))
+	return nil
+}
+
+// settle makes what the processes need to be there: folders, ports, certificates and the kubeconfig.
+func (c *cluster) settle() error {
+	for _, dir := range []string{"etcd", "log", "run", "store", "cache/source", "demo/git"} {
+		if err := os.MkdirAll(c.path(dir), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := c.choosePorts(); err != nil {
+		return err
+	}
+	return c.makeCredentials()
+}
+
+// git starts the Git server of the demo and prints its URL.
+func (c *cluster) git(ctx context.Context) error {
+	if err := c.settle(); err != nil {
+		return err
+	}
+	if err := c.startAll(ctx, c.gitServer()); err != nil {
+		return err
+	}
+	fmt.Println("http://" + address(c.ports.Git))
 	return nil
 }
 

@@ -83,3 +83,10 @@ func (c *cluster) convoy() daemon {
 		},
 	}
 }
+
+// gitServer serves the repositories of the demo.
+func (c *cluster) gitServer() daemon {
+	return daemon{path: c.path("bin", "gitserver"), ready: listens(address(c.ports.Git)), args: []string{
+		"-root=" + c.path("demo", "git"), "-address=" + address(c.ports.Git),
+	}}
+}

@@ -13,12 +13,16 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/convoy-dev/convoy/internal/controlplane"
 )
 
-const usage = `usage: go run ./hack/devcluster up|down|reset|status
+const usage = `usage: devcluster up|git|down|reset|status
 
   up      start what is not running, and wait until it works
+  git     start the Git server of the demo, and print its URL
   down    stop everything; the state stays
   reset   stop everything, and forget the state
   status  say what runs
@@ -37,6 +41,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	commands := map[string]func(*cluster, context.Context) error{
 		"up":     (*cluster).up,
+		"git":    (*cluster).git,
 		"down":   (*cluster).down,
 		"reset":  (*cluster).reset,
 		"status": (*cluster).status,
@@ -44,6 +49,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) != 1 || commands[args[0]] == nil {
 		return errors.New(usage)
 	}
+	log.SetLogger(logr.Discard()) // the client has nothing to say that an error does not
 	root, err := controlplane.Root()
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 
 // ports are the ports on loopback that the cluster listens on.
 type ports struct {
-	EtcdClient, EtcdPeer, APIServer, Metrics, Probes int
+	EtcdClient, EtcdPeer, APIServer, Metrics, Probes, Git int
 }
 
 // address is a port on loopback.
@@ -25,32 +25,31 @@ func (c *cluster) choosePorts() error {
 	if err != nil {
 		return err
 	}
-	content, err := os.ReadFile(c.path("run", "ports.json"))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	file := c.path("run", "ports.json")
+	content, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	default:
+	}
+	if err == nil {
 		if err := json.Unmarshal(content, &c.ports); err != nil {
-			return fmt.Errorf("read %s: %w; to start anew: make dev-reset", c.path("run", "ports.json"), err)
+			return fmt.Errorf("read %s: %w; to start anew: make dev-reset", file, err)
 		}
-		if len(running) > 0 || c.ports.free() {
-			return nil
-		}
+	}
+	if len(running) == 0 && !c.ports.free() {
+		c.ports = ports{}
 	}
 	if err := c.ports.choose(); err != nil {
 		return err
 	}
-	content, err = json.Marshal(c.ports)
-	if err != nil {
+	if content, err = json.Marshal(c.ports); err != nil {
 		return err
 	}
-	return os.WriteFile(c.path("run", "ports.json"), content, 0o600)
+	return os.WriteFile(file, content, 0o600)
 }
 
 // all are pointers to all ports.
 func (p *ports) all() []*int {
-	return []*int{&p.EtcdClient, &p.EtcdPeer, &p.APIServer, &p.Metrics, &p.Probes}
+	return []*int{&p.EtcdClient, &p.EtcdPeer, &p.APIServer, &p.Metrics, &p.Probes, &p.Git}
 }
 
 // free says that nobody listens on any of the ports.
@@ -65,9 +64,12 @@ func (p *ports) free() bool {
 	return true
 }
 
-// choose picks ports that are free. All are held until the last is chosen, so that none is chosen twice.
+// choose picks free ports for those that have none. All are held until the last is chosen, so that none is chosen twice.
 func (p *ports) choose() error {
 	for _, port := range p.all() {
+		if *port != 0 {
+			continue
+		}
 		listener, err := net.Listen("tcp", address(0))
 		if err != nil {
 			return fmt.Errorf("find a free port: %w", err)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -17,6 +18,18 @@ const requestTimeout = 5 * time.Second
 
 // runs is the readiness of a daemon that nothing can be asked: see checkRunning.
 func runs(context.Context) error { return nil }
+
+// listens is the readiness of a daemon that takes connections at an address.
+func listens(address string) func(context.Context) error {
+	dialer := &net.Dialer{Timeout: requestTimeout}
+	return func(ctx context.Context) error {
+		connection, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	}
+}
 
 // answers is the readiness of a daemon that answers 200 at a URL.
 func answers(url string) func(context.Context) error {
