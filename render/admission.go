@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/api/provider"
 )
 
-// admitReference checks an entry of a kustomization file in dir, and notes what kustomize will read it for.
+// admitReference checks an entry of a kustomization file in dir, and notes what kustomize will do with it.
 func (f *kustomizeFiles) admitReference(dir string, ref reference) error {
 	if isRemoteFile(ref.entry) || (ref.use == useRoot || ref.use == usePluginConfig) && isRemoteFolder(ref.entry) {
 		return errRemote(ref.entry)
@@ -29,28 +29,12 @@ func (f *kustomizeFiles) admitReference(dir string, ref reference) error {
 	case err != nil:
 		return err
 	}
-	f.note(dir, path.Join(folder, file), ref.use)
-	return nil
-}
-
-// note keeps what kustomize will read a path for. dir is the folder of the kustomization file that names it.
-func (f *kustomizeFiles) note(dir, located string, use use) {
-	switch use {
-	case useRoot:
-		f.roles.manifests[located] = true
-		f.roles.pluginConfig[located] = f.roles.pluginConfig[located] || f.roles.pluginConfig[dir]
-	case usePluginConfig:
-		f.roles.manifests[located] = true
-		f.roles.pluginConfig[located] = true
-	case useManifest:
-		f.roles.manifests[located] = true
-	case useSecretFile:
-		f.roles.secretFiles[located] = true
-	case useSchema:
-		f.roles.schemas[located] = true
-	case useDefinitions:
-		f.roles.definitions[located] = true
+	use := ref.use
+	if use == useRoot {
+		use |= f.uses[dir] & usePluginConfig // what a kustomization of plugin configurations names is one too
 	}
+	f.uses[path.Join(folder, file)] |= use
+	return nil
 }
 
 // admitManifest checks a file of objects, patches or plugin configurations.
@@ -61,6 +45,22 @@ func (f *kustomizeFiles) admitManifest(name string, content []byte) error {
 	}
 	for _, doc := range documents {
 		if err := f.admitDocument(doc); err != nil {
+			return fmt.Errorf("%s: %w", doc.location, err)
+		}
+	}
+	return nil
+}
+
+// admitUnknown checks a file that only the configuration of a plugin names, and so may be data or YAML.
+func (f *kustomizeFiles) admitUnknown(name string, content []byte) error {
+	f.secrets.addFile(content)
+	documents, err := splitYAML(name, content)
+	if err != nil {
+		documents = []document{{location: name, line: 1, text: content}}
+	}
+	for _, doc := range documents {
+		_, _, err := doc.nodes()
+		if errors.Is(err, errTooLarge) || errors.Is(err, errTooDeep) || errors.Is(err, errContainsSelf) {
 			return fmt.Errorf("%s: %w", doc.location, err)
 		}
 	}
@@ -96,9 +96,9 @@ func (f *kustomizeFiles) count(objects, nodes int) error {
 	f.nodes += nodes
 	switch {
 	case f.objects > maxKustomizeObjects:
-		return fmt.Errorf("the kustomization reads more objects than the limit of %d: split the Release", maxKustomizeObjects)
+		return errKustomizeObjects
 	case f.nodes > maxKustomizeNodes:
-		return fmt.Errorf("the kustomization reads more YAML than the limit of %d values: split the Release", maxKustomizeNodes)
+		return errKustomizeNodes
 	}
 	return nil
 }

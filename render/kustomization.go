@@ -26,7 +26,7 @@ func (f *kustomizeFiles) admitKustomization(name string, content []byte) error {
 	if len(k.HelmCharts) > 0 {
 		return fmt.Errorf("%s: helmCharts: charts are not rendered in a kustomization: render the chart and commit what it makes", name)
 	}
-	if f.roles.pluginConfig[path.Dir(name)] {
+	if f.uses[path.Dir(name)]&usePluginConfig != 0 {
 		bare := types.Kustomization{TypeMeta: k.TypeMeta, MetaData: k.MetaData, Resources: k.Resources}
 		if !reflect.DeepEqual(*k, bare) {
 			return fmt.Errorf("%s: a kustomization of generators, transformers or validators may have only resources", name)
@@ -60,6 +60,9 @@ func (f *kustomizeFiles) parseKustomization(content []byte) (*types.Kustomizatio
 		return nil, errKustomization(err)
 	}
 	k.FixKustomization()
+	if f.kustomizations++; f.kustomizations > maxKustomizations {
+		return nil, errKustomizationLimit
+	}
 	return &k, f.count(len(k.ConfigMapGenerator)+len(k.SecretGenerator), size.nodes)
 }
 
@@ -77,17 +80,17 @@ func errKustomization(err error) error {
 	return errYAML(1, errors.New(strings.TrimPrefix(err.Error(), "invalid Kustomization: ")))
 }
 
-// use is what kustomize does with an entry of a kustomization file.
+// use is what kustomize does with a path. A path may have several.
 type use int
 
 const (
-	useFile         use = iota // reads a file
-	useManifest                // reads a file of objects or patches
-	useRoot                    // reads a file of objects, or builds the kustomization in a folder
-	usePluginConfig            // as useRoot; the objects tell kustomize what to generate, transform or validate
-	useSecretFile              // reads a file into a Secret
-	useSchema                  // reads an OpenAPI schema
-	useDefinitions             // reads OpenAPI definitions of custom resources
+	useData         use = 1 << iota // reads a file into a ConfigMap
+	useSecretData                   // reads a file into a Secret
+	useManifest                     // reads a file of objects, patches or other YAML
+	useRoot                         // reads a file of objects, or builds the kustomization in a folder
+	usePluginConfig                 // as useRoot; the objects tell kustomize what to generate, transform or validate
+	useSchema                       // reads an OpenAPI schema
+	useDefinitions                  // reads OpenAPI definitions of custom resources
 )
 
 // reference is an entry of a kustomization file.
@@ -99,7 +102,7 @@ type reference struct {
 
 // shown is the entry as messages show it. What stands for the file of a Secret may be its value, by mistake.
 func (r reference) shown() string {
-	if r.use == useSecretFile {
+	if r.use == useSecretData {
 		return "a file that it names"
 	}
 	return strconv.Quote(r.entry)
@@ -125,7 +128,7 @@ func references(k *types.Kustomization) []reference {
 	add(useRoot, "resources", k.Resources...)
 	add(useRoot, "components", k.Components...)
 	add(useDefinitions, "crds", k.Crds...)
-	add(useFile, "configurations", k.Configurations...)
+	add(useManifest, "configurations", k.Configurations...)
 	add(useSchema, "openapi.path", k.OpenAPI["path"])
 	addPaths(usePluginConfig, "generators", k.Generators...)
 	addPaths(usePluginConfig, "transformers", k.Transformers...)
@@ -140,13 +143,13 @@ func references(k *types.Kustomization) []reference {
 		add(useManifest, "patches", patch.Path)
 	}
 	for _, replacement := range k.Replacements {
-		add(useFile, "replacements", replacement.Path)
+		add(useManifest, "replacements", replacement.Path)
 	}
 	for _, args := range k.ConfigMapGenerator {
-		add(useFile, fmt.Sprintf("configMapGenerator %q", args.Name), dataFiles(args.KvPairSources)...)
+		add(useData, fmt.Sprintf("configMapGenerator %q", args.Name), dataFiles(args.KvPairSources)...)
 	}
 	for _, args := range k.SecretGenerator {
-		add(useSecretFile, fmt.Sprintf("secretGenerator %q", args.Name), dataFiles(args.KvPairSources)...)
+		add(useSecretData, fmt.Sprintf("secretGenerator %q", args.Name), dataFiles(args.KvPairSources)...)
 	}
 	return refs
 }

@@ -20,32 +20,21 @@ type kustomizeFiles struct {
 	readOnly
 	ctx     context.Context
 	tree    *tree
-	roles   roles
 	secrets secrets
 	refusal error // the first error that is not just a missing file; kustomize drops some
 
-	schema         spec.Definitions // what kustomize's OpenAPI schema holds; nil: the build must not change it
-	wantsSchema    bool             // the build would have changed it
-	objects, nodes int              // read so far
-}
+	// uses says what kustomize does with a path, as far as the kustomization files tell. The paths have no symbolic links in their
+	// folder.
+	uses map[string]use
 
-// roles says what kustomize reads a file for. The names have no symbolic links in their folder.
-type roles struct {
-	manifests    map[string]bool // files of objects or patches
-	secretFiles  map[string]bool // files that become the data of a Secret
-	schemas      map[string]bool // files of an OpenAPI schema
-	definitions  map[string]bool // files that the field crds names
-	pluginConfig map[string]bool // folders whose kustomization lists generators, transformers or validators
+	// schema is what kustomize's OpenAPI schema holds; nil: the build must not change it.
+	schema spec.Definitions
+
+	kustomizations, objects, nodes int // read so far
 }
 
 func newKustomizeFiles(ctx context.Context, t *tree, schema spec.Definitions) *kustomizeFiles {
-	return &kustomizeFiles{ctx: ctx, tree: t, schema: schema, roles: roles{
-		manifests:    map[string]bool{},
-		secretFiles:  map[string]bool{},
-		schemas:      map[string]bool{},
-		definitions:  map[string]bool{},
-		pluginConfig: map[string]bool{},
-	}}
+	return &kustomizeFiles{ctx: ctx, tree: t, uses: map[string]use{}, schema: schema}
 }
 
 // refuse keeps the first error.
@@ -106,17 +95,21 @@ func (f *kustomizeFiles) admit(name string, content []byte) error {
 	if slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name)) {
 		return f.admitKustomization(name, content)
 	}
-	if f.roles.secretFiles[name] {
+	uses := f.uses[name]
+	if uses&useSecretData != 0 {
 		f.secrets.addFile(content)
 	}
 	var err error
-	if f.roles.manifests[name] {
+	switch {
+	case uses == 0:
+		err = f.admitUnknown(name, content)
+	case uses&(useManifest|useRoot|usePluginConfig) != 0:
 		err = f.admitManifest(name, content)
 	}
-	if err == nil && f.roles.schemas[name] {
+	if err == nil && uses&useSchema != 0 {
 		err = f.admitSchema(name, content)
 	}
-	if err == nil && f.roles.definitions[name] {
+	if err == nil && uses&useDefinitions != 0 {
 		err = f.admitDefinitions(name, content)
 	}
 	return err

@@ -19,13 +19,13 @@ func (f *kustomizeFiles) admitSchema(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	var schema spec.Swagger
-	if err := schema.UnmarshalJSON(encoded); err != nil {
-		return fmt.Errorf("%s: not an OpenAPI schema: %w", name, errJSON(1, encoded, err))
-	}
 	var all any
 	if err := json.Unmarshal(encoded, &all); err != nil {
 		return fmt.Errorf("%s: %w", name, errJSON(1, encoded, err))
+	}
+	var schema spec.Swagger
+	if err := schema.UnmarshalJSON(encoded); err != nil {
+		return fmt.Errorf("%s: is not an OpenAPI schema", name)
 	}
 	definitions := maps.Clone(f.schema)
 	maps.Copy(definitions, schema.Definitions)
@@ -89,7 +89,7 @@ func (f *kustomizeFiles) admitDefinitions(name string, content []byte) error {
 	}
 	var definitions map[string]definition
 	if err := json.Unmarshal(encoded, &definitions); err != nil {
-		return fmt.Errorf("%s: not a set of OpenAPI definitions: %w", name, errJSON(1, encoded, err))
+		return fmt.Errorf("%s: is not a set of OpenAPI definitions", name)
 	}
 	paths := pathCounter{definitions: definitions, counted: map[string]int{}, open: map[string]bool{}}
 	for typeName := range definitions {

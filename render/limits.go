@@ -19,10 +19,6 @@ const (
 	// maxInputBytes is the most bytes that one build reads.
 	maxInputBytes = 64 << 20
 
-	// minReadCost is what reading a file costs of maxInputBytes, however small it is. It bounds kustomizations that name each other
-	// twice, level by level.
-	minReadCost = 1 << 10
-
 	// maxDocumentBytes is the most bytes of one document, with its aliases written out. It is more than the API server accepts for
 	// one object.
 	maxDocumentBytes = 4 << 20
@@ -39,15 +35,24 @@ const (
 	// maxKustomizeObjects is the most documents that a kustomization reads. The time of kustomize grows with its square.
 	maxKustomizeObjects = 5_000
 
+	// maxKustomizations is the most kustomizations that a build reads, each as often as it is named. Without it, kustomizations that
+	// name the next two, level by level, would never end.
+	maxKustomizations = 2_000
+
 	// maxKustomizeNodes is the most YAML nodes that a kustomization reads, at about 700 bytes of memory each.
 	maxKustomizeNodes = 1_000_000
 )
 
 var (
-	errTooDeep      = fmt.Errorf("mappings and lists are nested deeper than %d levels", maxDepth)
-	errTooLarge     = fmt.Errorf("has more bytes than the limit of %d MiB for one document: split it", maxDocumentBytes>>20)
-	errInputLimit   = fmt.Errorf("the build reads more than the limit of %d MiB: split the Release", maxInputBytes>>20)
-	errObjectLimit  = fmt.Errorf("the render has more objects than the limit of %d: split the Release", MaxObjects)
-	errByteLimit    = fmt.Errorf("the render has more bytes than the limit of %d MiB: split the Release", MaxBytes>>20)
+	errTooDeep     = fmt.Errorf("mappings and lists are nested deeper than %d levels", maxDepth)
+	errTooLarge    = fmt.Errorf("has more bytes than the limit of %d MiB for one document: split it", maxDocumentBytes>>20)
+	errInputLimit  = fmt.Errorf("the build reads more than the limit of %d MiB: split the Release", maxInputBytes>>20)
+	errObjectLimit = fmt.Errorf("the render has more objects than the limit of %d: split the Release", MaxObjects)
+	errByteLimit   = fmt.Errorf("the render has more bytes than the limit of %d MiB: split the Release", MaxBytes>>20)
+
+	errKustomizationLimit = fmt.Errorf("the build reads more kustomizations than the limit of %d: split the Release", maxKustomizations)
+	errKustomizeObjects   = fmt.Errorf("the kustomization reads more objects than the limit of %d: split the Release", maxKustomizeObjects)
+	errKustomizeNodes     = fmt.Errorf("the kustomization reads more YAML than the limit of %d values: split the Release", maxKustomizeNodes)
+
 	errContainsSelf = errors.New("an anchor contains itself")
 )

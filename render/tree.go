@@ -134,7 +134,7 @@ func (t *tree) read(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, withoutPath(err))
 	}
-	if t.budget -= max(int64(len(content)), minReadCost); t.budget < 0 {
+	if t.budget -= int64(len(content)); t.budget < 0 {
 		return nil, fmt.Errorf("%s: %w", name, errInputLimit)
 	}
 	return content, nil

@@ -1,0 +1,171 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+)
+
+// buildTime is far more than any of the builds here takes, and far less than they would take without limits.
+const buildTime = time.Minute
+
+// aliasBomb grows tenfold with each level.
+func aliasBomb(levels int) string {
+	var b strings.Builder
+	b.WriteString("a0: &a0 lol\n")
+	for level := 1; level <= levels; level++ {
+		alias := fmt.Sprintf("*a%d", level-1)
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", level, level, strings.TrimSuffix(strings.Repeat(alias+", ", 10), ", "))
+	}
+	return b.String()
+}
+
+// bombs are documents, without a trailing separator, that grow without bounds or cost more than their length.
+var bombs = map[string]struct{ document, want string }{
+	"aliases": {
+		manifest("x") + aliasBomb(30),
+		"line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it",
+	},
+	"few aliases of a long text": {
+		manifest("x") + "long: &a \"" + strings.Repeat("x", 1<<20) + "\"\ndata: [" + strings.Repeat("*a, b, c, d, ", 100) + "]\n",
+		"line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it",
+	},
+	"merges": {
+		manifest("x") + "m0: &m0 {a: b}\n" + func() string {
+			var b strings.Builder
+			for i := 1; i <= 40; i++ {
+				fmt.Fprintf(&b, "m%d: &m%d {<<: *m%d, x%d: *m%d, y%d: *m%d}\n", i, i, i-1, i, i-1, i, i-1)
+			}
+			return b.String()
+		}(),
+		"line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it",
+	},
+	"an anchor in itself": {
+		manifest("x") + "data: &a\n  b: *a\n",
+		"line 5: an anchor contains itself",
+	},
+	"depth in braces": {
+		manifest("x") + "data: " + strings.Repeat("{a: ", 5000) + "1" + strings.Repeat("}", 5000) + "\n",
+		"line 1: mappings and lists are nested deeper than 128 levels",
+	},
+	"depth in brackets": {
+		manifest("x") + "data: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n",
+		"line 1: mappings and lists are nested deeper than 128 levels",
+	},
+	"depth without end": {
+		manifest("x") + "data: " + strings.Repeat("[", 1<<20) + "\n",
+		"line 5: exceeded max depth of 10000",
+	},
+	"depth by indentation": {
+		manifest("x") + "data:\n" + func() string {
+			var b strings.Builder
+			for i := range 1000 {
+				b.WriteString(strings.Repeat(" ", i+1) + "a:\n")
+			}
+			return b.String()
+		}(),
+		"line 1: mappings and lists are nested deeper than 128 levels",
+	},
+	"depth by aliases": {
+		manifest("x") + "d0: &d0 []\n" + func() string {
+			var b strings.Builder
+			for i := 1; i <= 200; i++ {
+				fmt.Fprintf(&b, "d%d: &d%d [*d%d]\n", i, i, i-1)
+			}
+			return b.String()
+		}(),
+		"line 1: mappings and lists are nested deeper than 128 levels",
+	},
+	"one long document": {
+		manifest("x") + "data: {a: \"" + strings.Repeat("x", maxDocumentBytes) + "\"}\n",
+		"line 1: the document has more bytes than the limit of 4 MiB for one document: split it",
+	},
+}
+
+func TestBombsAreRefusedInBoundedTime(t *testing.T) {
+	for name, bomb := range bombs {
+		for kind, source := range map[string]files{
+			"Plain":     {"a.yaml": bomb.document},
+			"Kustomize": {"a.yaml": bomb.document, "kustomization.yaml": "resources: [a.yaml]\n"},
+		} {
+			t.Run(name+" in "+kind, func(t *testing.T) {
+				start := time.Now()
+				_, err := source.build(t, v1alpha1.RenderAuto, "")
+				if took := time.Since(start); took > buildTime {
+					t.Errorf("took %s", took)
+				}
+				wantError(t, err, "a.yaml: "+bomb.want)
+			})
+		}
+	}
+}
+
+func TestBombsInAKustomizationFileAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kustomization string
+		want          string
+	}{
+		"in the file":           {"namePrefix: x\n" + aliasBomb(30), "kustomization.yaml: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"in an inline patch":    {"patches:\n- patch: |\n    " + strings.ReplaceAll(aliasBomb(30), "\n", "\n    ") + "\n", "kustomization.yaml: patches[0]: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"in an inline plugin":   {"generators:\n- |\n  " + strings.ReplaceAll(aliasBomb(30), "\n", "\n  ") + "\n", "kustomization.yaml: generators[0]: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"in a schema":           {"openapi: {path: bomb.yaml}\n", "bomb.yaml: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"in custom definitions": {"crds: [bomb.yaml]\n", "bomb.yaml: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"in configurations":     {"configurations: [bomb.yaml]\n", "bomb.yaml: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"in replacements":       {"replacements: [{path: bomb.yaml}]\n", "bomb.yaml: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"behind a plugin":       {"transformers:\n- |\n  {apiVersion: builtin, kind: PatchTransformer, metadata: {name: x}, path: bomb.yaml}\n", "bomb.yaml: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"after a separator":     {"transformers:\n- |\n  {apiVersion: builtin, kind: PatchTransformer, metadata: {name: x}, path: separator.yaml}\n", "separator.yaml: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+		"in a strategic patch":  {"patchesStrategicMerge: [bomb.yaml]\n", "bomb.yaml: line 1: with its aliases written out, the document has more bytes than the limit of 4 MiB for one document: split it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := files{"kustomization.yaml": tc.kustomization, "bomb.yaml": manifest("x") + aliasBomb(30)}
+			source["separator.yaml"] = "--- {" + strings.ReplaceAll(aliasBomb(30), "\n", ", ") + "}"
+			_, err := source.build(t, v1alpha1.RenderAuto, "")
+			wantError(t, err, tc.want)
+		})
+	}
+}
+
+func TestASourceThatIsTooLargeIsRefused(t *testing.T) {
+	t.Run("Plain", func(t *testing.T) {
+		source := files{}
+		for i := range 17 {
+			source[fmt.Sprintf("%02d.yaml", i)] = "# " + strings.Repeat("x", 4<<20)
+		}
+		_, err := source.build(t, v1alpha1.RenderPlain, "")
+		wantError(t, err, "15.yaml: the build reads more than the limit of 64 MiB: split the Release")
+	})
+	t.Run("a render", func(t *testing.T) {
+		source := files{}
+		for i := range 12 {
+			source[fmt.Sprintf("%02d.yaml", i)] = manifest(fmt.Sprintf("c%d", i)) + "data: {a: \"" + strings.Repeat("x", 3<<20) + "\"}\n"
+		}
+		_, err := source.build(t, v1alpha1.RenderPlain, "")
+		if !errors.Is(err, errByteLimit) {
+			t.Errorf("got %v, want %v", err, errByteLimit)
+		}
+	})
+	t.Run("kustomizations that double", func(t *testing.T) {
+		source := files{"app/kustomization.yaml": "resources: [../l0/a, ../l0/b]\n"}
+		const levels = 40
+		for level := range levels {
+			for _, side := range []string{"a", "b"} {
+				kustomization := fmt.Sprintf("resources: [../../l%d/a, ../../l%d/b]\n", level+1, level+1)
+				source[fmt.Sprintf("l%d/%s/kustomization.yaml", level, side)] = kustomization
+			}
+		}
+		source[fmt.Sprintf("l%d/a/kustomization.yaml", levels)] = "namePrefix: a\n"
+		source[fmt.Sprintf("l%d/b/kustomization.yaml", levels)] = "namePrefix: b\n"
+		start := time.Now()
+		_, err := source.build(t, v1alpha1.RenderAuto, "app")
+		if took := time.Since(start); took > buildTime {
+			t.Errorf("took %s", took)
+		}
+		if !errors.Is(err, errKustomizationLimit) {
+			t.Errorf("got %v, want %v", err, errKustomizationLimit)
+		}
+	})
+}
