@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -98,6 +99,17 @@ func setStatus(obj *unstructured.Unstructured, status string) {
 	Expect(env.Client.Status().Patch(context.Background(), obj, patch)).To(Succeed())
 }
 
+// becomeHealthy does what the controllers would for a Deployment whose pods run.
+func (w *world) becomeHealthy(deployment string) {
+	GinkgoHelper()
+	obj := w.live("apps/v1", "Deployment", deployment)
+	Expect(obj).NotTo(BeNil(), "Deployment %s is not there", deployment)
+	replicas, _, err := unstructured.NestedInt64(obj.Object, "spec", "replicas")
+	Expect(err).NotTo(HaveOccurred())
+	setStatus(obj, fmt.Sprintf(`{"observedGeneration":%d,"replicas":%[2]d,"updatedReplicas":%[2]d,"readyReplicas":%[2]d,"availableReplicas":%[2]d,
+		"conditions":[{"type":"Available","status":"True"}]}`, obj.GetGeneration(), replicas))
+}
+
 // remove deletes an object, as somebody with kubectl would.
 func remove(obj client.Object) {
 	GinkgoHelper()
@@ -148,7 +160,7 @@ func writes(requests []auditv1.Event) []string {
 	return list
 }
 
-// stateOf is an object without what every write moves.
+// stateOf is an object without its status and what every write moves.
 func stateOf(obj *unstructured.Unstructured) map[string]any {
 	GinkgoHelper()
 	Expect(obj).NotTo(BeNil())
@@ -156,5 +168,6 @@ func stateOf(obj *unstructured.Unstructured) map[string]any {
 	state.SetManagedFields(nil)
 	state.SetResourceVersion("")
 	state.SetGeneration(0)
+	delete(state.Object, "status")
 	return state.Object
 }

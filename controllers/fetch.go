@@ -14,7 +14,7 @@ import (
 // shareFor is how old a resolved revision may be that another Release with the same source has just asked for.
 const shareFor = 3 * time.Second
 
-// fetch gets the files of the source. The source is asked once an interval, and when the Release changes; passes in between, which
+// fetch gets the files of the source. The source is asked once an interval, when the Release changes, and when somebody asks for a sync; passes in between, which
 // a watch started, work on what it said then.
 func (r *ReleaseReconciler) fetch(ctx context.Context, p pass) (*source.Artifact, *Failure) {
 	defer r.Metrics.step("fetch")()
@@ -42,6 +42,7 @@ type polls struct {
 type poll struct {
 	at         time.Time
 	generation int64
+	request    string // the sync request
 }
 
 func newPolls() *polls { return &polls{last: map[types.UID]poll{}} }
@@ -51,7 +52,7 @@ func (p *polls) next(release *v1alpha1.Release, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last, ok := p.last[release.UID]
-	if !ok || last.generation != release.Generation || last.at.After(now) {
+	if !ok || last.generation != release.Generation || last.request != syncRequest(release) || last.at.After(now) {
 		return 0
 	}
 	return last.at.Add(release.Spec.Interval.Duration).Sub(now)
@@ -62,7 +63,7 @@ func (p *polls) due(release *v1alpha1.Release, now time.Time) bool { return p.ne
 func (p *polls) done(release *v1alpha1.Release, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last[release.UID] = poll{now, release.Generation}
+	p.last[release.UID] = poll{now, release.Generation, syncRequest(release)}
 }
 
 func (p *polls) forget(uid types.UID) {

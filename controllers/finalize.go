@@ -33,7 +33,8 @@ func (r *ReleaseReconciler) finalize(ctx context.Context, p pass) *Failure {
 func (r *ReleaseReconciler) forget(release *v1alpha1.Release) {
 	r.Memory.Forget(release.UID)
 	r.polls.forget(release.UID)
-	r.renders.forget(release.UID)
+	r.built.forget(release.UID)
+	r.pinned.forget(release.UID)
 	r.stored.forget(release.UID)
 	r.Metrics.forget(release)
 }

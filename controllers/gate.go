@@ -2,19 +2,53 @@ package controllers
 
 import (
 	"errors"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
-// gate stops a pass that may not apply now. What it stops is not stored. A deletion passes.
-func gate(p pass) *Failure {
-	if p.release.Spec.Suspend && !p.deleting() {
-		return &Failure{
-			Condition: v1alpha1.ConditionApplied, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonSuspended, Retry: OnChange,
-			Err: errors.New("Nothing is applied while spec.suspend is true"), //nolint:staticcheck // it is the message of a condition
-		}
+// gate stops a pass that may not apply now. What it stops is not stored. A deletion and a pin pass: they are what people do when they
+// cannot wait.
+func gate(p pass, selection Selection) *Failure {
+	release := p.release
+	switch {
+	case p.deleting():
+		return nil
+	case selection.Origin == FromPin:
+		p.handleSync(selection)
+		return nil
+	case release.Spec.Suspend:
+		return held(v1alpha1.ReasonSuspended, errors.New("Nothing is applied while spec.suspend is true")) //nolint:staticcheck // a message for users
+	case p.handleSync(selection) || release.Spec.SyncPolicy.Mode != v1alpha1.SyncManual || p.wasAskedFor(selection):
+		return nil
 	}
-	return nil
+	return held(v1alpha1.ReasonWaitingForSync, fmt.Errorf("Render %s waits for a sync request: kubectl convoy release sync %s", //nolint:staticcheck // a message for users
+		selection.Render.Ref().Short(), release.Name))
+}
+
+func held(reason string, err error) *Failure {
+	return &Failure{Condition: v1alpha1.ConditionApplied, Status: metav1.ConditionUnknown, Reason: reason, Retry: OnChange, Err: err}
+}
+
+// handleSync says whether somebody asked for a sync since the last one, and notes that this pass acts on it.
+func (p pass) handleSync(selection Selection) bool {
+	at := syncRequest(p.release)
+	if at == "" || at == p.release.Status.LastHandledSyncAt {
+		return false
+	}
+	p.seen.Sync = &SyncFact{At: at, Ref: selection.Render.Ref()}
+	return true
+}
+
+// wasAskedFor says whether the selection is applied already, or was what the last sync request was for.
+func (p pass) wasAskedFor(selection Selection) bool {
+	ref, status := selection.Render.Ref().String(), p.release.Status
+	return ref == status.LastHandledSyncRef || (status.LastSuccessful != nil && ref == status.LastSuccessful.RenderRef)
+}
+
+// syncRequest is when somebody last asked for a sync; empty if nobody did.
+func syncRequest(release *v1alpha1.Release) string {
+	return release.Annotations[v1alpha1.SyncRequestedAtAnnotation]
 }

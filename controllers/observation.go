@@ -13,6 +13,10 @@ import (
 type Observation struct {
 	// Rendered is what the source renders now.
 	Rendered *RenderedFact
+	// SourceFailure is why the source does not render, in a pass that does not need it.
+	SourceFailure *Failure
+	// Sync is the sync request that the pass acts on.
+	Sync *SyncFact
 	// Attempted is the selection whose apply has begun.
 	Attempted *Selection
 	// Waiting is what the apply or the assessment waits for, and since when.
@@ -32,6 +36,12 @@ type RenderedFact struct {
 	Ref     render.Ref
 	Objects int
 	Summary string
+}
+
+// SyncFact is a sync request, and the render that it was for.
+type SyncFact struct {
+	At  string // the value of the annotation
+	Ref render.Ref
 }
 
 // WaitingFact is what is awaited since when.
@@ -60,6 +70,7 @@ type Origin string
 // The origins.
 const (
 	FromSource   Origin = "source"   // it is what the source renders now
+	FromPin      Origin = "pin"      // somebody pinned it
 	FromDeletion Origin = "deletion" // the Release is being deleted, so it is the empty render
 )
 
@@ -69,6 +80,14 @@ type Selection struct {
 	Origin   Origin
 	Revision string // of the source
 	Summary  string // for the history: the source's origin, @ and its revision
+}
+
+// noun is what people call the selected render.
+func (s Selection) noun() string {
+	if s.Origin == FromPin {
+		return "pinned render"
+	}
+	return "render"
 }
 
 // record is the entry of the status for a selection. The time is kept as long as the render stays the same.

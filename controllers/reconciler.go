@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,14 +48,16 @@ type ReleaseReconciler struct {
 	DefaultServiceAccount string
 
 	polls   *polls
-	renders *renders
+	built   memo[built]     // by the inputs
+	pinned  memo[Selection] // by the ref
 	stored  *stored
 	backoff *backoff
 }
 
 // New completes a reconciler.
 func New(r ReleaseReconciler) *ReleaseReconciler {
-	r.polls, r.renders, r.stored, r.backoff = newPolls(), newRenders(), newStored(), newBackoff()
+	r.polls, r.stored, r.backoff = newPolls(), newStored(), newBackoff()
+	r.built, r.pinned = newMemo[built](), newMemo[Selection]()
 	return &r
 }
 
@@ -65,6 +68,7 @@ type pass struct {
 	owner   apply.Owner
 	archive *renderstore.Archive
 	now     time.Time
+	expired *v1alpha1.Pin // the pin that has just ended by itself
 	seen    *Observation
 }
 
@@ -89,7 +93,7 @@ func (r *ReleaseReconciler) run(ctx context.Context, p pass) *Failure {
 	if failure != nil {
 		return failure
 	}
-	if failure := gate(p); failure != nil { // 4
+	if failure := gate(p, selection); failure != nil { // 4
 		return failure
 	}
 	planned, failure := r.plan(ctx, p, selection) // 5
@@ -117,9 +121,14 @@ func (r *ReleaseReconciler) begin(ctx context.Context, req reconcile.Request) (*
 	if err := r.Client.Get(ctx, req.NamespacedName, release); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
+	var expired *v1alpha1.Pin
 	if release.DeletionTimestamp.IsZero() {
-		if err := r.hold(ctx, release); err != nil {
+		err := r.hold(ctx, release)
+		if err != nil {
 			return nil, err
+		}
+		if expired, err = r.endPin(ctx, release, r.Clock.Now()); err != nil {
+			return nil, fmt.Errorf("take off the expired pin of Release %s/%s: %w", release.Namespace, release.Name, err)
 		}
 	} else if !controllerutil.ContainsFinalizer(release, v1alpha1.Finalizer) {
 		return nil, nil // somebody else's finalizer holds it
@@ -129,6 +138,7 @@ func (r *ReleaseReconciler) begin(ctx context.Context, req reconcile.Request) (*
 		owner:   apply.Owner{Namespace: release.Namespace, Name: release.Name, UID: release.UID},
 		archive: r.Store.Archive(release.Namespace, release.Name),
 		now:     r.Clock.Now(),
+		expired: expired,
 		seen:    &Observation{},
 	}, nil
 }

@@ -60,19 +60,34 @@ func (r *ReleaseReconciler) collect(ctx context.Context, p pass, applied render.
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(p.release), release); err != nil {
 		return err
 	}
-	protected := []render.Ref{applied}
-	for _, record := range []*v1alpha1.RenderRecord{release.Status.LastAttempted, release.Status.LastSuccessful, release.Status.LastHealthy} {
-		if record == nil {
-			continue
-		}
-		ref, err := render.ParseRef(record.RenderRef)
-		if err != nil {
-			return fmt.Errorf("the status names a render: %w", err)
-		}
-		protected = append(protected, ref)
+	protected, err := protectedBy(release)
+	if err != nil {
+		return err
 	}
-	_, err := p.archive.Prune(ctx, renderstore.Retention{
-		Keep: int(release.Spec.RetentionPolicy.Resolved()), Protected: protected, Recorded: applied,
+	_, err = p.archive.Prune(ctx, renderstore.Retention{
+		Keep: int(release.Spec.RetentionPolicy.Resolved()), Protected: append(protected, applied), Recorded: applied,
 	})
 	return err
+}
+
+// protectedBy are the renders that a Release names, which stay in the store.
+func protectedBy(release *v1alpha1.Release) ([]render.Ref, error) {
+	var named []string
+	if release.Pin != nil {
+		named = append(named, release.Pin.RenderRef)
+	}
+	for _, record := range []*v1alpha1.RenderRecord{release.Status.LastAttempted, release.Status.LastSuccessful, release.Status.LastHealthy} {
+		if record != nil {
+			named = append(named, record.RenderRef)
+		}
+	}
+	var refs []render.Ref
+	for _, name := range named {
+		ref, err := render.ParseRef(name)
+		if err != nil {
+			return nil, fmt.Errorf("the Release names a render: %w", err)
+		}
+		refs = append(refs, ref)
+	}
+	return refs, nil
 }

@@ -4,25 +4,16 @@ import (
 	"context"
 	"encoding/json"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/lru"
-
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/render"
 	"github.com/convoy-dev/convoy/source"
 )
 
-// rendersKept is for how many Releases the last render is kept in memory, in its encoded form.
-const rendersKept = 500
-
 // render makes objects of the files. Unchanged inputs are not rendered again, and neither is what failed.
 func (r *ReleaseReconciler) render(ctx context.Context, p pass, artifact *source.Artifact) (render.Render, *Failure) {
 	defer r.Metrics.step("render")()
-	rendered, err := r.renders.of(p.release, artifact, func() (render.Render, error) {
-		return render.Build(ctx, artifact.FS, pathOf(p.release.Spec.Source), p.release.Spec.Render)
-	})
+	rendered, err := r.build(ctx, p.release, artifact)
 	if ctx.Err() != nil {
-		r.renders.forget(p.release.UID)
 		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "Rendering did not end in time: %w", ctx.Err())
 	}
 	if err != nil {
@@ -43,29 +34,26 @@ func pathOf(src v1alpha1.Source) string {
 	return ""
 }
 
-// renders remembers the last render of each Release by its inputs.
-type renders struct{ cache *lru.Cache }
-
-type rendered struct {
-	inputs string
-	render render.Render
-	err    error
-}
-
-func newRenders() *renders { return &renders{lru.New(rendersKept)} }
-
-func (c *renders) of(release *v1alpha1.Release, artifact *source.Artifact, build func() (render.Render, error)) (render.Render, error) {
-	inputs, err := json.Marshal([]any{artifact.Origin, artifact.Revision, pathOf(release.Spec.Source), release.Spec.Render})
+// build renders the files, unless the last render of the Release had the same inputs.
+func (r *ReleaseReconciler) build(ctx context.Context, release *v1alpha1.Release, artifact *source.Artifact) (render.Render, error) {
+	path := pathOf(release.Spec.Source)
+	inputs, err := json.Marshal([]any{artifact.Origin, artifact.Revision, path, release.Spec.Render})
 	if err != nil {
 		return render.Render{}, err
 	}
-	if last, ok := c.cache.Get(release.UID); ok && last.(rendered).inputs == string(inputs) {
-		return last.(rendered).render, last.(rendered).err
+	if last, ok := r.built.get(release.UID, string(inputs)); ok {
+		return last.render, last.err
 	}
-	next := rendered{inputs: string(inputs)}
-	next.render, next.err = build()
-	c.cache.Add(release.UID, next)
+	var next built
+	next.render, next.err = render.Build(ctx, artifact.FS, path, release.Spec.Render)
+	if ctx.Err() == nil { // else the error says nothing of the files
+		r.built.put(release.UID, string(inputs), next)
+	}
 	return next.render, next.err
 }
 
-func (c *renders) forget(uid types.UID) { c.cache.Remove(uid) }
+// built is what became of files.
+type built struct {
+	render render.Render // in its encoded form
+	err    error
+}

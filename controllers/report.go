@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,9 +63,13 @@ func (r *ReleaseReconciler) next(p pass, failure *Failure) time.Duration {
 	if failure != nil && failure.Retry == Backoff {
 		return r.backoff.next(p.release.UID)
 	}
+	if p.seen.SourceFailure != nil {
+		return min(r.backoff.next(p.release.UID), r.expiry(p))
+	}
 	r.backoff.forget(p.release.UID)
 	// A little later than the interval, so that the source is due, and not all Releases at once.
 	after := wait.Jitter(max(r.polls.next(p.release, p.now), 0)+time.Second, 0.05)
+	after = min(after, r.expiry(p))
 	if p.deleting() {
 		after = lookAgain
 	}
@@ -78,9 +83,18 @@ func (r *ReleaseReconciler) next(p pass, failure *Failure) time.Duration {
 	return after
 }
 
+// expiry is how long until the pin ends by itself.
+func (r *ReleaseReconciler) expiry(p pass) time.Duration {
+	if pin := p.release.Pin; pin != nil && pin.ExpiresAt != nil {
+		return max(pin.ExpiresAt.Sub(p.now), 0) + time.Second
+	}
+	return math.MaxInt64
+}
+
 // announce logs the outcome and makes events of what is new in it.
 func (r *ReleaseReconciler) announce(ctx context.Context, p pass, next v1alpha1.ReleaseStatus, failure *Failure) {
 	logger := log.FromContext(ctx)
+	r.announcePin(p)
 	if failure != nil && failure.Status == "False" {
 		logger.Info("Pass failed", "condition", failure.Condition, "reason", failure.Reason, "error", failure.Err.Error())
 		reason := failure.Reason
@@ -101,8 +115,8 @@ func (r *ReleaseReconciler) announce(ctx context.Context, p pass, next v1alpha1.
 			created, configured, deleted := a.Changes.Count(apply.Created), a.Changes.Count(apply.Configured), a.Changes.Count(apply.Deleted)
 			logger.Info("Render applied", "renderRef", a.Render.Ref().String(), "revision", a.Revision,
 				"created", created, "configured", configured, "deleted", deleted)
-			r.event(p.release, corev1.EventTypeNormal, v1alpha1.EventApplied, "Apply", "Applied render %s from %s: %d created, %d configured, %d deleted",
-				a.Render.Ref().Short(), a.Summary, created, configured, deleted)
+			r.event(p.release, corev1.EventTypeNormal, v1alpha1.EventApplied, "Apply", "Applied %s %s from %s: %d created, %d configured, %d deleted",
+				a.noun(), a.Render.Ref().Short(), a.Summary, created, configured, deleted)
 		}
 	}
 }

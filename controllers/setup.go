@@ -60,7 +60,7 @@ func (r *ReleaseReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	files := func(kind v1alpha1.FromKind) handler.EventHandler { return r.readersOf(mgr.GetClient(), kind) }
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(controllerName).
-		For(&v1alpha1.Release{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.Release{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, syncRequested()))).
 		Owns(&v1alpha1.Inventory{}, builder.WithPredicates(beingDeleted())).
 		WatchesMetadata(&corev1.ConfigMap{}, files(v1alpha1.FromConfigMap)).
 		WatchesMetadata(&corev1.Secret{}, files(v1alpha1.FromSecret)).
@@ -75,6 +75,18 @@ func (r *ReleaseReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	}
 	r.Watcher = watches
 	return c.Watch(watches.watchDefinitions())
+}
+
+// syncRequested lets sync requests through.
+func syncRequested() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetAnnotations()[v1alpha1.SyncRequestedAtAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha1.SyncRequestedAtAnnotation]
+		},
+	}
 }
 
 // beingDeleted lets only deletions through: what convoy itself writes into an Inventory starts no pass.

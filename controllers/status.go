@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/render"
 )
 
 // longestMessage keeps a Release small, whatever a server answers. The API allows 32 KiB in one condition.
@@ -39,13 +40,18 @@ func nextStatus(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen Obse
 		next.Render = seen.Applied.Render.Ref().Short()
 	}
 
+	if seen.Sync != nil {
+		next.LastHandledSyncAt, next.LastHandledSyncRef = seen.Sync.At, seen.Sync.Ref.String()
+	}
+	next.Pin = nextPin(release.Pin, next.LastSuccessful)
+
 	said := outcome(seen, failure)
 	for _, part := range parts {
 		if c, ok := said[part]; ok {
 			setCondition(&next.Conditions, c, release.Generation, now)
 		}
 	}
-	setCondition(&next.Conditions, ready(next.Conditions), release.Generation, now)
+	setCondition(&next.Conditions, ready(next.Conditions, release.Pin != nil), release.Generation, now)
 	present := progress(seen, failure)
 	for _, name := range []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
 		if name == present.Type {
@@ -93,8 +99,10 @@ func outcome(seen Observation, failure *Failure) map[string]metav1.Condition {
 	default:
 		say(v1alpha1.ConditionHealthy, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "All objects are healthy")
 	}
-	if failure != nil {
-		say(failure.Condition, failure.Status, failure.Reason, failure.Err.Error())
+	for _, f := range []*Failure{seen.SourceFailure, failure} {
+		if f != nil {
+			say(f.Condition, f.Status, f.Reason, f.Err.Error())
+		}
 	}
 	return said
 }
@@ -137,13 +145,16 @@ func nextRetention(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen O
 	return next
 }
 
-// ready sums the other conditions up.
-func ready(conditions []metav1.Condition) metav1.Condition {
+// ready sums the other conditions up. What is wrong with the source does not count while a pin makes it unneeded.
+func ready(conditions []metav1.Condition, pinned bool) metav1.Condition {
 	sum := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: message}
 	}
 	for _, bad := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionUnknown} {
 		for _, part := range parts {
+			if pinned && part == v1alpha1.ConditionRendered {
+				continue
+			}
 			if c := meta.FindStatusCondition(conditions, part); c != nil && c.Status == bad {
 				return sum(bad, c.Reason, c.Message)
 			}
@@ -191,4 +202,13 @@ func cut(text string, n int) string {
 		text = text[:len(text)-1]
 	}
 	return strings.TrimSpace(text) + ellipsis
+}
+
+// short shortens a stored ref for people.
+func short(ref string) string {
+	parsed, err := render.ParseRef(ref)
+	if err != nil {
+		return ref
+	}
+	return parsed.Short()
 }

@@ -14,7 +14,7 @@ import (
 // nothing. If either fails, nothing is applied.
 func (r *ReleaseReconciler) store(ctx context.Context, p pass, selection Selection, planned *planned) *Failure {
 	defer r.Metrics.step("store")()
-	if selection.Origin == FromSource {
+	if selection.Origin != FromDeletion {
 		p.seen.Attempted = &selection
 		if planned.Changes() || !r.stored.is(p.release.UID, selection.Render.Ref()) {
 			if err := p.archive.Put(ctx, selection.Render); err != nil {

@@ -83,10 +83,16 @@ func (w *world) has(name, ref string) bool {
 // value reads the key of a ConfigMap; empty if it is not there.
 func (w *world) value(name string) string {
 	GinkgoHelper()
+	return w.configMap(name).Data["key"]
+}
+
+// configMap reads a ConfigMap; an empty one if it is not there.
+func (w *world) configMap(name string) *corev1.ConfigMap {
+	GinkgoHelper()
 	cm := &corev1.ConfigMap{}
 	err := env.Client.Get(context.Background(), client.ObjectKey{Namespace: w.namespace, Name: name}, cm)
 	Expect(client.IgnoreNotFound(err)).NotTo(HaveOccurred())
-	return cm.Data["key"]
+	return cm
 }
 
 // filesIn are the files below a folder.

@@ -4,7 +4,8 @@ package v1alpha1
 // Stalled follow kstatus (sigs.k8s.io/cli-utils/pkg/kstatus): they are present only while they are true.
 const (
 	// ConditionReady sums the others up: True if Rendered, Applied and Healthy are True for the render selected now; False with the
-	// reason of the first that is False; otherwise Unknown with the reason of the first that is Unknown.
+	// reason of the first that is False; otherwise Unknown with the reason of the first that is Unknown. Rendered does not count while
+	// the Release is pinned: a pin needs no source.
 	ConditionReady = "Ready"
 
 	// ConditionRendered says whether the source was fetched and rendered.

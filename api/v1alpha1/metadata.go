@@ -14,6 +14,10 @@ const (
 	// subresources.convoy.dev.
 	SyncRequestedAtAnnotation = "convoy.dev/sync-requested-at"
 
+	// UnpinnedByAnnotation on a Release is the user who last took a pin off. It is written only through releases/pin of
+	// subresources.convoy.dev.
+	UnpinnedByAnnotation = "convoy.dev/unpinned-by"
+
 	// PruneAnnotation on an object decides whether it is deleted once the render no longer has it: PruneDisabled keeps it,
 	// PruneEnabled deletes it even if it is of a protected kind. Any other value is an error of the plan.
 	PruneAnnotation = "convoy.dev/prune"

@@ -1,0 +1,59 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+)
+
+// endPin takes a pin off that has expired, and returns it. It counts as an unpin, and so asks for a sync.
+func (r *ReleaseReconciler) endPin(ctx context.Context, release *v1alpha1.Release, now time.Time) (*v1alpha1.Pin, error) {
+	if !release.Pin.Expired(now) {
+		return nil, nil
+	}
+	ended := release.Pin
+	base := release.DeepCopy()
+	release.Pin = nil
+	if release.Annotations == nil {
+		release.Annotations = map[string]string{}
+	}
+	release.Annotations[v1alpha1.SyncRequestedAtAnnotation] = now.UTC().Format(time.RFC3339Nano)
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	return ended, r.Client.Patch(ctx, release, patch, client.FieldOwner(controllerName))
+}
+
+// nextPin is what the pin does, given what was last applied in full.
+func nextPin(pin *v1alpha1.Pin, lastSuccessful *v1alpha1.RenderRecord) *v1alpha1.PinStatus {
+	if pin == nil {
+		return nil
+	}
+	next := &v1alpha1.PinStatus{RenderRef: pin.RenderRef, Intent: v1alpha1.PinRollback}
+	if lastSuccessful != nil && lastSuccessful.RenderRef == pin.RenderRef {
+		next.Intent = v1alpha1.PinFreeze
+	}
+	return next
+}
+
+// announcePin makes an event of a pin that is new, or gone. The status says what was known before.
+func (r *ReleaseReconciler) announcePin(p pass) {
+	release, pin, known := p.release, p.release.Pin, p.release.Status.Pin
+	switch {
+	case p.expired != nil:
+		r.event(release, corev1.EventTypeNormal, v1alpha1.EventUnpinned, "Unpin", "The pin of render %s, which %s set, has expired",
+			short(p.expired.RenderRef), p.expired.PinnedBy)
+	case pin != nil && (known == nil || known.RenderRef != pin.RenderRef):
+		why := pin.Reason
+		if why == "" {
+			why = "no reason given"
+		}
+		r.event(release, corev1.EventTypeNormal, v1alpha1.EventPinned, "Pin", "%s pinned render %s at %s: %s",
+			pin.PinnedBy, short(pin.RenderRef), pin.PinnedAt.UTC().Format(time.RFC3339), why)
+	case pin == nil && known != nil:
+		r.event(release, corev1.EventTypeNormal, v1alpha1.EventUnpinned, "Unpin", "%s took the pin of render %s off",
+			release.Annotations[v1alpha1.UnpinnedByAnnotation], short(known.RenderRef))
+	}
+}
