@@ -72,6 +72,14 @@ func (o options) check(rest []string) error {
 		return errors.New("flag --max-artifact-size: want a size above 0, such as 256Mi")
 	case o.sourceCacheSize.Cmp(o.maxArtifactSize.Quantity) < 0:
 		return errors.New("flag --source-cache-size: want at least --max-artifact-size, or no source fits in")
+	case o.leaderElect && o.leaderElectionNamespace == "" && !inPod():
+		return errors.New("flag --leader-election-namespace: want a namespace, since this is no pod that has one; or set --leader-elect=false")
 	}
 	return nil
+}
+
+// inPod says whether the process has the namespace of a pod.
+func inPod() bool {
+	_, err := os.Stat("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	return err == nil
 }

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 
@@ -27,7 +28,10 @@ import (
 
 func main() {
 	opts, err := parseFlags(os.Args[0], os.Args[1:])
-	if err != nil {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
 		os.Exit(2) // the flag set has said why
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&opts.zap)))
