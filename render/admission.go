@@ -37,14 +37,14 @@ func (f *kustomizeFiles) admitReference(dir string, ref reference) error {
 	return nil
 }
 
-// admitManifest checks a file of objects, patches or plugin configurations.
-func (f *kustomizeFiles) admitManifest(name string, content []byte) error {
+// admitManifest checks a file of objects, patches or other YAML. isObject says that each document must be an object.
+func (f *kustomizeFiles) admitManifest(name string, content []byte, isObject bool) error {
 	documents, err := splitYAML(name, content)
 	if err != nil {
 		return err
 	}
 	for _, doc := range documents {
-		if err := f.admitDocument(doc); err != nil {
+		if err := f.admitDocument(doc, isObject); err != nil {
 			return fmt.Errorf("%s: %w", doc.location, err)
 		}
 	}
@@ -53,7 +53,7 @@ func (f *kustomizeFiles) admitManifest(name string, content []byte) error {
 
 // admitUnknown checks a file that only the configuration of a plugin names, and so may be data or YAML.
 func (f *kustomizeFiles) admitUnknown(name string, content []byte) error {
-	f.secrets.addFile(content)
+	f.redactor.addFile(content)
 	documents, err := splitYAML(name, content)
 	if err != nil {
 		documents = []document{{location: name, line: 1, text: content}}
@@ -67,20 +67,27 @@ func (f *kustomizeFiles) admitUnknown(name string, content []byte) error {
 	return nil
 }
 
-// admitInline checks YAML in a kustomization file. location names the file and the field.
-func (f *kustomizeFiles) admitInline(location, text string) error {
-	if isRemoteFile(text) || isRemoteFolder(text) {
-		return fmt.Errorf("%s: %w", location, errRemote(text))
+// admitInline checks YAML in the kustomization file name.
+func (f *kustomizeFiles) admitInline(name string, inline reference) error {
+	location := name + ": " + inline.field
+	if isRemoteFile(inline.entry) || isRemoteFolder(inline.entry) {
+		return fmt.Errorf("%s: %w", location, errRemote(inline.entry))
 	}
-	return f.admitManifest(location, []byte(text))
+	f.redactor.addInline(location, inline.entry)
+	return f.admitManifest(location, []byte(inline.entry), inline.use == usePluginConfig)
 }
 
-func (f *kustomizeFiles) admitDocument(doc document) error {
+func (f *kustomizeFiles) admitDocument(doc document, isObject bool) error {
 	root, size, err := doc.nodes()
 	if err != nil || root == nil {
 		return err
 	}
-	f.secrets.addNode(root)
+	if isObject {
+		if err := checkObject(root); err != nil {
+			return fmt.Errorf("line %d: %w", doc.line, err)
+		}
+	}
+	f.redactor.addNode(root)
 	if err := f.count(countObjects(root), size.nodes); err != nil {
 		return err
 	}
@@ -99,6 +106,20 @@ func (f *kustomizeFiles) count(objects, nodes int) error {
 		return errKustomizeObjects
 	case f.nodes > maxKustomizeNodes:
 		return errKustomizeNodes
+	}
+	return nil
+}
+
+// checkObject says what an object lacks that kustomize needs, in the words of Plain.
+func checkObject(root *yaml.Node) error {
+	kind, metadata := field(root, "kind"), field(root, "metadata")
+	switch {
+	case root.Kind != yaml.MappingNode || kind == nil || field(root, "apiVersion") == nil:
+		return errNoKind
+	case strings.HasSuffix(kind.Value, "List") && field(root, "items") != nil:
+		return nil
+	case field(metadata, "name") == nil:
+		return fmt.Errorf("%s: %w", kind.Value, errNoName)
 	}
 	return nil
 }

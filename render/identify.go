@@ -7,6 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+var (
+	errNoKind = errors.New("not a Kubernetes object: it needs both apiVersion and kind")
+	errNoName = errors.New("metadata.name is missing")
+)
+
 // identify reads the identity of an object. It says what is missing.
 func identify(object map[string]any) (ObjectID, error) {
 	apiVersion, err := text(object, "apiVersion", "apiVersion")
@@ -18,7 +23,7 @@ func identify(object map[string]any) (ObjectID, error) {
 		return ObjectID{}, err
 	}
 	if apiVersion == "" || kind == "" {
-		return ObjectID{}, errors.New("not a Kubernetes object: it needs both apiVersion and kind")
+		return ObjectID{}, errNoKind
 	}
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -39,7 +44,7 @@ func identify(object map[string]any) (ObjectID, error) {
 		return ObjectID{}, fmt.Errorf("%s: metadata.generateName makes a new object on every apply: set metadata.name", id.GroupKind())
 	}
 	if id.Name == "" {
-		return ObjectID{}, fmt.Errorf("%s: metadata.name is missing", id.GroupKind())
+		return ObjectID{}, fmt.Errorf("%s: %w", id.GroupKind(), errNoName)
 	}
 	return id, nil
 }

@@ -35,9 +35,9 @@ func (f *kustomizeFiles) admitKustomization(name string, content []byte) error {
 	if len(k.OpenAPI) > 0 && f.schema == nil {
 		return errWantsSchema
 	}
-	f.secrets.addLiterals(k.SecretGenerator)
-	for _, text := range inlineTexts(k) {
-		if err := f.admitInline(name+": "+text.field, text.entry); err != nil {
+	f.redactor.addLiterals(k.SecretGenerator)
+	for _, inline := range inlineTexts(k) {
+		if err := f.admitInline(name, inline); err != nil {
 			return err
 		}
 	}
@@ -66,13 +66,18 @@ func (f *kustomizeFiles) parseKustomization(content []byte) (*types.Kustomizatio
 	return &k, f.count(len(k.ConfigMapGenerator)+len(k.SecretGenerator), size.nodes)
 }
 
-var unknownField = regexp.MustCompile(`json: (unknown field "[^"]*")$`)
+var (
+	unknownField = regexp.MustCompile(`json: (unknown field "[^"]*")$`)
+
+	// embeddedStruct matches what encoding/json puts into the path of a field, and no file holds.
+	embeddedStruct = regexp.MustCompile(`\b[A-Z]\w*\.`)
+)
 
 // errKustomization is the error of a kustomization file that does not fit its schema, without what it quotes.
 func errKustomization(err error) error {
 	if typeErr := (*json.UnmarshalTypeError)(nil); errors.As(err, &typeErr) {
 		kind, _, _ := strings.Cut(typeErr.Value, " ")
-		return fmt.Errorf("field %q cannot hold a value of type %s", typeErr.Field, kind)
+		return fmt.Errorf("field %q cannot hold a value of type %s", embeddedStruct.ReplaceAllString(typeErr.Field, ""), kind)
 	}
 	if match := unknownField.FindStringSubmatch(err.Error()); match != nil {
 		return errors.New(match[1])
@@ -169,28 +174,28 @@ func dataFiles(sources types.KvPairSources) []string {
 // inlineTexts lists the patches and plugin configurations inside of a kustomization file.
 func inlineTexts(k *types.Kustomization) []reference {
 	var texts []reference
-	add := func(field string, number int, text string) {
+	add := func(use use, field string, number int, text string) {
 		if isInline(text) {
-			texts = append(texts, reference{field: fmt.Sprintf("%s[%d]", field, number), entry: text})
+			texts = append(texts, reference{fmt.Sprintf("%s[%d]", field, number), text, use})
 		}
 	}
 	for i, patch := range k.PatchesStrategicMerge {
-		add("patchesStrategicMerge", i, string(patch))
+		add(useManifest, "patchesStrategicMerge", i, string(patch))
 	}
 	for i, patch := range k.PatchesJson6902 {
-		add("patchesJson6902", i, patch.Patch)
+		add(useManifest, "patchesJson6902", i, patch.Patch)
 	}
 	for i, patch := range k.Patches {
-		add("patches", i, patch.Patch)
+		add(useManifest, "patches", i, patch.Patch)
 	}
 	for i, text := range k.Generators {
-		add("generators", i, text)
+		add(usePluginConfig, "generators", i, text)
 	}
 	for i, text := range k.Transformers {
-		add("transformers", i, text)
+		add(usePluginConfig, "transformers", i, text)
 	}
 	for i, text := range k.Validators {
-		add("validators", i, text)
+		add(usePluginConfig, "validators", i, text)
 	}
 	return texts
 }

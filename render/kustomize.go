@@ -12,6 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
@@ -29,19 +30,26 @@ func addKustomization(ctx context.Context, t *tree, dir string, c *collection) e
 		return err
 	}
 	for _, res := range resources.Resources() {
-		encoded, err := res.MarshalJSON()
+		object, err := decodeResource(res)
 		if err != nil {
-			return fmt.Errorf("%s: encode %s %s: %w", kustomizationIn(dir), res.GetKind(), res.GetName(), errYAML(1, err))
-		}
-		var object map[string]any
-		if err := utiljson.Unmarshal(encoded, &object); err != nil {
-			return fmt.Errorf("%s: encode %s %s: %w", kustomizationIn(dir), res.GetKind(), res.GetName(), errJSON(1, encoded, err))
+			return fmt.Errorf("%s: encode %s %s: %w", kustomizationIn(dir), res.GetKind(), res.GetName(), err)
 		}
 		if err := c.add(object, kustomizationIn(dir)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// decodeResource returns a resource of kustomize as the object that it is.
+func decodeResource(res *resource.Resource) (map[string]any, error) {
+	encoded, err := res.MarshalJSON()
+	if err != nil {
+		_, problem := yamlProblem(err) // the line is not one of a file
+		return nil, errors.New(problem)
+	}
+	var object map[string]any
+	return object, utiljson.Unmarshal(encoded, &object)
 }
 
 // kustomize builds the kustomization in dir. It starts in the shared state, and again alone if a kustomization in reach wants a
@@ -85,7 +93,7 @@ func runKustomize(files *kustomizeFiles, dir string) (resources resmap.ResMap, e
 	defer func() {
 		// kustomize panics on some schemas and patches that it cannot read.
 		if problem := recover(); problem != nil {
-			err = fmt.Errorf("%s: kustomize cannot build it: %s", kustomizationIn(dir), files.secrets.mask(fmt.Sprint(problem)))
+			err = fmt.Errorf("%s: kustomize cannot build it: %s", kustomizationIn(dir), files.redactor.redact(fmt.Sprint(problem)))
 		}
 	}()
 	resources, err = krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, path.Join("/", dir))
@@ -93,7 +101,7 @@ func runKustomize(files *kustomizeFiles, dir string) (resources resmap.ResMap, e
 	case files.refusal != nil:
 		return nil, files.refusal
 	case err != nil:
-		return nil, fmt.Errorf("%s: %s", kustomizationIn(dir), files.secrets.mask(err.Error()))
+		return nil, fmt.Errorf("%s: %s", kustomizationIn(dir), files.redactor.redact(err.Error()))
 	}
 	return resources, nil
 }

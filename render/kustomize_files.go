@@ -18,10 +18,10 @@ import (
 // reads passes through here before kustomize acts on it, so this is where a file is refused.
 type kustomizeFiles struct {
 	readOnly
-	ctx     context.Context
-	tree    *tree
-	secrets secrets
-	refusal error // the first error that is not just a missing file; kustomize drops some
+	ctx      context.Context
+	tree     *tree
+	redactor redactor
+	refusal  error // the first error that is not just a missing file; kustomize drops some
 
 	// uses says what kustomize does with a path, as far as the kustomization files tell. The paths have no symbolic links in their
 	// folder.
@@ -97,14 +97,14 @@ func (f *kustomizeFiles) admit(name string, content []byte) error {
 	}
 	uses := f.uses[name]
 	if uses&useSecretData != 0 {
-		f.secrets.addFile(content)
+		f.redactor.addFile(content)
 	}
 	var err error
 	switch {
 	case uses == 0:
 		err = f.admitUnknown(name, content)
 	case uses&(useManifest|useRoot|usePluginConfig) != 0:
-		err = f.admitManifest(name, content)
+		err = f.admitManifest(name, content, uses&(useRoot|usePluginConfig) != 0)
 	}
 	if err == nil && uses&useSchema != 0 {
 		err = f.admitSchema(name, content)

@@ -47,6 +47,7 @@ var (
 		{"anchor ", errContainsSelf.Error()},
 		{"cannot decode ", "a value does not fit the tag in front of it"},
 		{"!!binary ", "a !!binary value is not base64"},
+		{"cannot unmarshal ", "a key or a value is of the wrong type"},
 		{"unsupported map key ", "a mapping key must be a string"},
 		{"invalid map key", "a mapping key must be a string"},
 		{"json: unsupported value", "a number is infinite, or not a number: JSON has no such value"},
@@ -56,18 +57,24 @@ var (
 // errYAML is the first error that a YAML parser found, without what it quotes from the document. firstLine is the line of the file
 // where the document starts.
 func errYAML(firstLine int, err error) error {
+	line, problem := yamlProblem(err)
+	return fmt.Errorf("line %d: %s", firstLine+line-1, problem)
+}
+
+// yamlProblem is the first error that a YAML parser found: the line of the document, 1 if it names none, and what is wrong.
+func yamlProblem(err error) (line int, problem string) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if lines, isList := strings.CutPrefix(text, "unmarshal errors:\n"); isList {
 		text, _, _ = strings.Cut(strings.TrimSpace(lines), "\n")
 	}
-	line := firstLine
+	line = 1
 	if match := yamlLine.FindStringSubmatch(text); match != nil {
 		text = text[len(match[0]):]
 		if n, err := strconv.Atoi(match[1]); err == nil {
-			line += n - 1
+			line = n
 		}
 	}
-	return fmt.Errorf("line %d: %s", line, withoutQuotes(text))
+	return line, withoutQuotes(text)
 }
 
 // withoutQuotes returns what a YAML parser says, without what it quotes from the document.
