@@ -19,10 +19,7 @@ const shareFor = 3 * time.Second
 func (r *ReleaseReconciler) fetch(ctx context.Context, p pass) (*source.Artifact, *Failure) {
 	defer r.Metrics.step("fetch")()
 	due := r.polls.due(p.release, p.now)
-	req := source.Request{Namespace: p.release.Namespace, Source: p.release.Spec.Source, MaxAge: shareFor}
-	if !due {
-		req.MaxAge = 2 * p.release.Spec.Interval.Duration
-	}
+	req := source.Request{Namespace: p.release.Namespace, Source: p.release.Spec.Source, MaxAge: r.polls.maxAge(p.release, p.now)}
 	artifact, err := r.Fetcher.Fetch(ctx, req)
 	if err != nil {
 		return nil, notRendered(v1alpha1.ReasonSourceFailed, Backoff, "The source cannot be fetched: %w", err)
@@ -45,6 +42,11 @@ type poll struct {
 	request    string // the sync request
 }
 
+// answers says whether nobody has changed the Release, or asked for a sync, since.
+func (p poll) answers(release *v1alpha1.Release) bool {
+	return p.generation == release.Generation && p.request == syncRequest(release)
+}
+
 func newPolls() *polls { return &polls{last: map[types.UID]poll{}} }
 
 // next is how long until the source is to be asked again.
@@ -52,10 +54,25 @@ func (p *polls) next(release *v1alpha1.Release, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last, ok := p.last[release.UID]
-	if !ok || last.generation != release.Generation || last.request != syncRequest(release) || last.at.After(now) {
+	if !ok || !last.answers(release) || last.at.After(now) {
 		return 0
 	}
 	return last.at.Add(release.Spec.Interval.Duration).Sub(now)
+}
+
+// maxAge is how old a resolved revision may be that a pass works on.
+func (p *polls) maxAge(release *v1alpha1.Release, now time.Time) time.Duration {
+	p.mu.Lock()
+	last, ok := p.last[release.UID]
+	p.mu.Unlock()
+	switch {
+	case ok && !last.answers(release):
+		return 0 // somebody asks, and may just have pushed what they ask for
+	case p.due(release, now):
+		return shareFor
+	default:
+		return 2 * release.Spec.Interval.Duration
+	}
 }
 
 func (p *polls) due(release *v1alpha1.Release, now time.Time) bool { return p.next(release, now) <= 0 }
