@@ -25,7 +25,7 @@ type process struct {
 	output  *output
 	exited  chan struct{}
 
-	metricsURL, readyURL string
+	metricsURL, probesURL string
 }
 
 // startProcess starts the command with these arguments. It is killed when the test ends.
@@ -61,7 +61,7 @@ func startManager(t *testing.T, kubeconfig string, args ...string) *process {
 		"--kubeconfig=" + kubeconfig, "--source-cache-dir=" + t.TempDir(), "--leader-elect=false", "--zap-log-level=debug",
 		"--metrics-bind-address=" + metrics, "--health-probe-bind-address=" + probes,
 	}, args...)...)
-	p.metricsURL, p.readyURL = "http://"+metrics+"/metrics", "http://"+probes+"/readyz"
+	p.metricsURL, p.probesURL = "http://"+metrics+"/metrics", "http://"+probes
 	return p
 }
 
