@@ -122,7 +122,7 @@ func (w *world) settle(name string) *v1alpha1.Release {
 		}
 		g.Expect(release.ResourceVersion).To(Equal(before.ResourceVersion), "the status still changes")
 		waitsForCluster := release.Status.Sync != nil && release.Status.Sync.Phase != v1alpha1.SyncPhaseHealth
-		g.Expect(waitsForCluster && meta.IsStatusConditionTrue(release.Status.Conditions, v1alpha1.ConditionReconciling)).To(BeFalse(), "still in progress")
+		g.Expect(waitsForCluster && meta.IsStatusConditionTrue(release.Status.Conditions, v1alpha1.ConditionReconciling)).To(BeFalse(), "still in progress: "+message(release, v1alpha1.ConditionApplied))
 	}).WithTimeout(2 * time.Minute).WithPolling(10 * time.Millisecond).Should(Succeed())
 	return release
 }
