@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+)
+
+// requestTimeout is the deadline of one request where --request-timeout sets none.
+const requestTimeout = 30 * time.Second
+
+// releaseResource is the custom resource, served by kube-apiserver.
+var releaseResource = v1alpha1.GroupVersion.WithResource("releases")
+
+// cluster is the cluster that the flags and the kubeconfig name. Objects are kept as the server sent them, so that what is printed as
+// JSON or YAML is all there, whatever the version of the server.
+type cluster struct {
+	requests  dynamic.Interface // each has a deadline
+	watches   dynamic.Interface // theirs is that of the context
+	reviews   authorizationv1.SelfSubjectAccessReviewInterface
+	namespace string
+}
+
+// connect reads the kubeconfig and the flags. It sends nothing.
+func (c *cli) connect() (*cluster, error) {
+	config, err := c.config.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	namespace, _, err := c.config.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("find the namespace: %w", err)
+	}
+	config = rest.CopyConfig(config)
+	config.UserAgent = "kubectl-convoy/" + currentVersion().Version
+	if config.Timeout == 0 {
+		config.Timeout = requestTimeout
+	}
+	patient := rest.CopyConfig(config)
+	patient.Timeout = 0
+	requests, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("set up a client: %w", err)
+	}
+	watches, err := dynamic.NewForConfig(patient)
+	if err != nil {
+		return nil, fmt.Errorf("set up a client: %w", err)
+	}
+	access, err := authorizationv1.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("set up a client: %w", err)
+	}
+	return &cluster{requests: requests, watches: watches, reviews: access.SelfSubjectAccessReviews(), namespace: namespace}, nil
+}
+
+// list reads the Releases of a namespace; an empty one stands for all.
+func (k *cluster) list(ctx context.Context, namespace string) (*unstructured.UnstructuredList, error) {
+	list, err := k.requests.Resource(releaseResource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, k.explain(ctx, request{verb: "list", namespace: namespace}, err)
+	}
+	return list, nil
+}
+
+// get reads a Release.
+func (k *cluster) get(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	object, err := k.requests.Resource(releaseResource).Namespace(k.namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, k.explain(ctx, request{verb: "get", namespace: k.namespace, name: name}, err)
+	}
+	return object, nil
+}
+
+// typed reads what an object says into a type.
+func typed[T any](object *unstructured.Unstructured) (*T, error) {
+	into := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into); err != nil {
+		return nil, fmt.Errorf("read %s %s/%s: %w", object.GetKind(), object.GetNamespace(), object.GetName(), err)
+	}
+	return into, nil
+}
+
+// target are the flags that lead another command to the same place.
+func (c *cli) target(k *cluster) string {
+	return joinNonEmpty(" ", "-n "+k.namespace, prefixed("--context ", *c.config.Context))
+}

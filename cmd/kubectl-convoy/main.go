@@ -1,0 +1,32 @@
+// Command kubectl-convoy is a plugin of kubectl: kubectl convoy release list, get, pin, unpin and sync. It hides which of the two APIs of
+// convoy answers, what has to be read before something is pinned, and how a status becomes sentences and exit codes.
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubectl has
+)
+
+func main() {
+	os.Exit(run(context.Background(), genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}, os.Args[1:]))
+}
+
+// run runs one command and returns its exit code.
+func run(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
+	c := &cli{IOStreams: streams, config: genericclioptions.NewConfigFlags(true).WithWarningPrinter(streams), now: time.Now}
+	root := newRoot(c)
+	root.SetArgs(args)
+	return c.report(root.ExecuteContext(ctx))
+}
+
+// cli is what every command has at hand.
+type cli struct {
+	genericiooptions.IOStreams
+	config *genericclioptions.ConfigFlags
+	now    func() time.Time
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+)
+
+// nextMove says what to do about a condition that is False. Its message says what exactly is wrong.
+func (d description) nextMove(reason string) string {
+	switch reason {
+	case v1alpha1.ReasonSourceFailed:
+		return "mend what the message names; convoy tries again by itself. What runs stays, and a pin needs no source."
+	case v1alpha1.ReasonRenderFailed:
+		return "mend the files at the source. What runs stays, and a pin needs no source."
+	case v1alpha1.ReasonDryRunFailed:
+		return "mend the objects that the message names; convoy tries again by itself. Nothing was changed."
+	case v1alpha1.ReasonPruneRefused:
+		return "put the objects back at the source, or raise spec.prunePolicy.maxDeletes. Nothing was changed."
+	case v1alpha1.ReasonPinned:
+		return "pin a render that the store has, or unpin: " + unpinCommand(d.Name, d.target)
+	case v1alpha1.ReasonDeployFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonDegraded:
+		return joinNonEmpty("\n      ", "mend what the message names; convoy goes on by itself.", d.goBack())
+	}
+	return ""
+}
+
+// goBack is the command that rolls back to the last healthy render; empty if there is none, or it is what fails.
+func (d description) goBack() string {
+	healthy, tried := d.Status.LastHealthy, d.Status.LastAttempted
+	if healthy == nil || tried == nil || healthy.RenderRef == tried.RenderRef {
+		return ""
+	}
+	return fmt.Sprintf("Or go back to the last healthy render: kubectl convoy release pin %s --render-ref %s %s", d.Name, short(healthy.RenderRef), d.target)
+}
+
+// unpinCommand is what undoes a pin.
+func unpinCommand(name, target string) string {
+	return "kubectl convoy release unpin " + name + " " + target
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/printers"
+)
+
+// eraseLine goes to the beginning of the line of a terminal and empties it.
+const eraseLine = "\r\x1b[K"
+
+// progress shows what a wait waits for: on a terminal in one line that changes, elsewhere in a line for each change.
+type progress struct {
+	w     io.Writer
+	width int // of the terminal; 0 if it is none
+	last  string
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w}
+	if file, ok := w.(*os.File); ok && printers.IsTerminal(file) && os.Getenv("TERM") != "dumb" {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+			p.width = width
+		}
+	}
+	return p
+}
+
+// show shows a message, unless it is the one that is there.
+func (p *progress) show(message string) {
+	message = printers.EscapeTerminal(strings.Join(strings.Fields(message), " "))
+	if message == p.last {
+		return
+	}
+	p.last = message
+	if p.width == 0 {
+		_, _ = io.WriteString(p.w, message+"\n")
+		return
+	}
+	// One column stays free, since a full line wraps on some terminals.
+	if line := []rune(message); len(line) >= p.width {
+		message = string(line[:max(p.width-2, 0)]) + "…"
+	}
+	_, _ = io.WriteString(p.w, eraseLine+message)
+}
+
+// end leaves the terminal as it was.
+func (p *progress) end() {
+	if p.width > 0 && p.last != "" {
+		_, _ = io.WriteString(p.w, eraseLine)
+	}
+}
