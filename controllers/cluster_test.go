@@ -107,7 +107,7 @@ func (w *world) becomeHealthy(deployment string) {
 	replicas, _, err := unstructured.NestedInt64(obj.Object, "spec", "replicas")
 	Expect(err).NotTo(HaveOccurred())
 	setStatus(obj, fmt.Sprintf(`{"observedGeneration":%d,"replicas":%[2]d,"updatedReplicas":%[2]d,"readyReplicas":%[2]d,"availableReplicas":%[2]d,
-		"conditions":[{"type":"Available","status":"True"}]}`, obj.GetGeneration(), replicas))
+		"conditions":[{"type":"Available","status":"True"},{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"}]}`, obj.GetGeneration(), replicas))
 }
 
 // remove deletes an object, as somebody with kubectl would.
