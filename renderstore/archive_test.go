@@ -1,6 +1,7 @@
 package renderstore_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -118,6 +119,35 @@ func TestReadVerifiesTheRender(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestNoMoreIsReadThanARenderMayHave(t *testing.T) {
+	onEveryDriver(t, func(t *testing.T, f fixture) {
+		f.put(t, "team/app/blobs/x", "0123456789")
+		for limit, want := range map[int64]string{4: "0123", 10: "0123456789", 11: "0123456789"} {
+			if got, err := f.bucket.Read(t.Context(), "team/app/blobs/x", limit); err != nil || string(got) != want {
+				t.Errorf("limit %d: got %q, %v, want %q", limit, got, err, want)
+			}
+		}
+		limits := &limitRecorder{Bucket: f.bucket}
+		archive := fixture{bucket: limits}.another(t).Archive("team", "app")
+		_, _ = archive.Get(t.Context(), ref(1))
+		_, _ = archive.Summary(t.Context(), entry(1, 1))
+		if diff := cmp.Diff([]int64{render.MaxBytes + 1, 64 << 10}, limits.seen); diff != "" {
+			t.Errorf("limits (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// limitRecorder is a bucket that remembers how much was to be read at most.
+type limitRecorder struct {
+	renderstore.Bucket
+	seen []int64
+}
+
+func (b *limitRecorder) Read(ctx context.Context, key string, limit int64) ([]byte, error) {
+	b.seen = append(b.seen, limit)
+	return b.Bucket.Read(ctx, key, limit)
 }
 
 func TestStoredBytesThatAreNoRenderAreErrCorrupt(t *testing.T) {

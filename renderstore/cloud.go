@@ -35,13 +35,8 @@ func (b *cloudBucket) Read(ctx context.Context, key string, limit int64) ([]byte
 	if err != nil {
 		return nil, b.missing(ctx, err)
 	}
+	defer func() { _ = r.Close() }()
 	data, err := io.ReadAll(io.LimitReader(r, limit))
-	if err == nil && int64(len(data)) < min(r.Size(), limit) {
-		err = io.ErrUnexpectedEOF
-	}
-	if closeErr := r.Close(); err == nil {
-		err = closeErr
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read %d of %d bytes: %w", len(data), r.Size(), plain(err))
 	}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/renderstore/faultstore"
 )
@@ -242,6 +244,37 @@ func TestObserverSeesEachOperationOnce(t *testing.T) {
 	expect("a failure", call{"write", true})
 	_, _ = archive.Count(t.Context())
 	expect("a failure", call{"list", true})
+}
+
+func TestEndedContextChangesNothing(t *testing.T) {
+	onEveryDriver(t, func(t *testing.T, f fixture) {
+		archive := f.Archive("team", "app")
+		apply(t, archive, newRender(t, 1), 1)
+		before := f.keys(t, "team/")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, getErr := archive.Get(ctx, newRender(t, 1).Ref())
+		_, countErr := archive.Count(ctx)
+		_, appendErr := archive.Append(ctx, record(ref(2), 2))
+		for _, err := range []error{archive.Put(ctx, newRender(t, 2)), archive.Purge(ctx), getErr, countErr, appendErr} {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want context.Canceled", err)
+			}
+		}
+		if diff := cmp.Diff(before, f.keys(t, "team/")); diff != "" {
+			t.Errorf("keys (-before +after):\n%s", diff)
+		}
+	})
+}
+
+func TestAppendOfARenderThatTheHistoryHasWritesNothing(t *testing.T) {
+	store, faults := broken(t)
+	archive := store.Archive("team", "app")
+	apply(t, archive, newRender(t, 1), 1)
+	faults.Inject(faultstore.Fault{Op: renderstore.OpWrite})
+	if added, err := archive.Append(t.Context(), record(newRender(t, 1).Ref(), 2)); added || err != nil {
+		t.Errorf("got %v, %v", added, err)
+	}
 }
 
 func TestPurgeThatFailsInPartGoesOnTheNextTime(t *testing.T) {

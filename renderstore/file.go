@@ -52,7 +52,7 @@ func withHint(err error) error {
 }
 
 // List walks the directory of the prefix. Links are not followed.
-func (b *fileBucket) List(ctx context.Context, prefix string) ([]string, error) {
+func (b *fileBucket) List(_ context.Context, prefix string) ([]string, error) {
 	root, err := b.open()
 	if err != nil {
 		return nil, err
@@ -62,8 +62,6 @@ func (b *fileBucket) List(ctx context.Context, prefix string) ([]string, error) 
 	top := path.Clean(prefix)
 	err = fs.WalkDir(root.FS(), top, func(key string, entry fs.DirEntry, err error) error {
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // no keys yet, or deleted meanwhile
 		case err != nil:

@@ -67,8 +67,13 @@ func guardVoid(ctx context.Context, b *guardedBucket, op string, call func(conte
 	return err
 }
 
-// guard runs one operation. At the deadline it leaves an operation that does not end, such as a write to a volume that hangs.
+// guard runs one operation, unless the context has ended. At the deadline it leaves an operation that does not end, such as a write to
+// a volume that hangs.
 func guard[T any](ctx context.Context, b *guardedBucket, op string, call func(context.Context) (T, error)) (T, error) {
+	var r result[T]
+	if err := ctx.Err(); err != nil {
+		return r.value, err
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, OperationTimeout)
@@ -77,7 +82,6 @@ func guard[T any](ctx context.Context, b *guardedBucket, op string, call func(co
 	start := time.Now()
 	done := make(chan result[T], 1)
 	go func() { done <- recovered(ctx, call) }()
-	var r result[T]
 	select {
 	case r = <-done:
 	case <-ctx.Done():
