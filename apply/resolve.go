@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,7 +50,7 @@ func (p *Planner) resolveObject(owner Owner, obj *unstructured.Unstructured, def
 	if err != nil {
 		return Item{}, err
 	}
-	if err := checkPruneAnnotation(obj); err != nil {
+	if err := errors.Join(checkPruneAnnotation(obj), checkSecret(obj)); err != nil {
 		return Item{}, err
 	}
 	namespaced, why, err := p.scope(obj.GroupVersionKind(), definitions)
@@ -161,27 +160,6 @@ func desiredFor(owner Owner, obj *unstructured.Unstructured, namespaced bool) *u
 		stringDataToData(desired)
 	}
 	return desired
-}
-
-// stringDataToData does what the server does on a write, so that convoy owns the fields that it means: an applied stringData owns
-// nothing in data, and a key that leaves it would stay.
-func stringDataToData(secret *unstructured.Unstructured) {
-	plain, ok, err := unstructured.NestedStringMap(secret.Object, "stringData")
-	if !ok || err != nil {
-		return // nothing to convert, or nothing that the server would accept
-	}
-	data, _, err := unstructured.NestedMap(secret.Object, "data")
-	if err != nil {
-		return
-	}
-	if data == nil {
-		data = map[string]any{}
-	}
-	for k, v := range plain {
-		data[k] = base64.StdEncoding.EncodeToString([]byte(v))
-	}
-	secret.Object["data"] = data
-	delete(secret.Object, "stringData")
 }
 
 func checkPruneAnnotation(obj *unstructured.Unstructured) error {
