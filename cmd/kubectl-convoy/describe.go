@@ -163,14 +163,15 @@ func (d description) awaited() section {
 	}
 	for _, condition := range []string{v1alpha1.ConditionRendered, v1alpha1.ConditionApplied, v1alpha1.ConditionHealthy} {
 		c := meta.FindStatusCondition(d.Status.Conditions, condition)
-		if c == nil || c.Status != metav1.ConditionUnknown {
+		if c == nil || c.Status == metav1.ConditionTrue {
 			continue
 		}
-		text := c.Message
-		if sync := d.Status.Sync; sync != nil {
-			text += "\nsince " + d.when(sync.StartedAt)
+		if c.Status == metav1.ConditionUnknown {
+			s.lines = append(s.lines, line{yellow, c.Message})
+			if sync := d.Status.Sync; sync != nil {
+				s.lines = append(s.lines, line{yellow, "since " + d.when(sync.StartedAt)})
+			}
 		}
-		s.lines = append(s.lines, line{yellow, text})
 		break // what comes after waits for this
 	}
 	return s

@@ -9,6 +9,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -112,6 +113,8 @@ func (k *cluster) nextMove(ctx context.Context, r request, err error) []string {
 	case apierrors.IsForbidden(err) && !k.may(ctx, r):
 		return []string{fmt.Sprintf("You need the verb %s on %s of %s in %s. The ClusterRole %s grants it.",
 			r.verb, r.resource(), r.group(), cmp.Or(prefixed("namespace ", r.namespace), "all namespaces"), r.role())}
+	case utilnet.IsTimeout(err):
+		return []string{"The cluster did not answer in time. --request-timeout sets how long to wait for one answer."}
 	case apierrors.IsUnauthorized(err):
 		return []string{"The cluster does not accept your credentials. Log in again, or choose others with --context or --user."}
 	}

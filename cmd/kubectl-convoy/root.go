@@ -59,6 +59,7 @@ func newRelease(c *cli) *cobra.Command {
 
 // group makes a command whose only work is done by its subcommands.
 func group(cmd *cobra.Command) *cobra.Command {
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil

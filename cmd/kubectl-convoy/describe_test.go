@@ -1,0 +1,155 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+)
+
+func TestDescriptionOfARelease(t *testing.T) {
+	for name, tc := range map[string]struct {
+		release func() *v1alpha1.Release
+		want    string
+	}{
+		"that is well": {appliedRelease, `
+Release   podinfo in namespace apps
+          ready
+Source    https://git.example.com/team/podinfo.git, branch main, folder deploy
+Runs      render 3a5f0c9be1d2 since 2026-11-29 10:00:00 UTC (120m ago)
+          revision main@sha1:0b4c1d5e
+          REF_A
+Health    healthy
+          since 2026-11-29 11:00:00 UTC (60m ago)
+Pin       none: the Release follows its source
+`},
+		"that is frozen until tomorrow": {func() *v1alpha1.Release {
+			r := pinOn(appliedRelease(), refA)
+			ends := metav1.NewTime(noon.Add(24 * time.Hour))
+			r.Pin.ExpiresAt = &ends
+			return r
+		}, `
+Release   podinfo in namespace apps
+          ready
+Source    https://git.example.com/team/podinfo.git, branch main, folder deploy
+Runs      render 3a5f0c9be1d2 since 2026-11-29 10:00:00 UTC (120m ago)
+          revision main@sha1:0b4c1d5e
+          REF_A
+Health    healthy
+          since 2026-11-29 11:00:00 UTC (60m ago)
+Pin       freeze on render 3a5f0c9be1d2 by alice, 2026-11-29 11:30:00 UTC (30m ago)
+          why: INC-1234
+          until 2026-11-30 12:00:00 UTC (in 24h), or somebody unpins it: kubectl convoy release unpin podinfo -n apps
+`},
+		"whose deploy hangs in wave 2": {hanging, `
+Release   podinfo in namespace apps
+          not ready yet
+Source    https://git.example.com/team/podinfo.git, branch main, folder deploy
+Runs      render 3a5f0c9be1d2 since 2026-11-29 10:00:00 UTC (120m ago)
+          revision main@sha1:0b4c1d5e
+          REF_A
+          partly render b7e1406f9c33, which was begun 2026-11-29 11:55:00 UTC (5m ago)
+Health    not known to be healthy: Render b7e1406f9c33 is not applied in full yet
+Pin       none: the Release follows its source
+Awaited   Waiting for wave 2 to be healthy: Deployment podinfo: 0 of 1 replicas
+          since 2026-11-29 11:57:00 UTC (3m ago)
+`},
+		"whose rollback is not in the store, with the source down": {func() *v1alpha1.Release {
+			r := pinOn(appliedRelease(), refB)
+			r.Generation = 4
+			return with(r,
+				condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSourceFailed, "The source cannot be fetched"),
+				condition(v1alpha1.ConditionRendered, metav1.ConditionFalse, v1alpha1.ReasonSourceFailed, "The source cannot be fetched: no route"),
+				condition(v1alpha1.ConditionApplied, metav1.ConditionFalse, v1alpha1.ReasonPinned, "Nothing is applied, since the pinned render cannot be had"))
+		}, `
+Release   podinfo in namespace apps
+          not ready
+Source    https://git.example.com/team/podinfo.git, branch main, folder deploy
+Runs      render 3a5f0c9be1d2 since 2026-11-29 10:00:00 UTC (120m ago)
+          revision main@sha1:0b4c1d5e
+          REF_A
+Health    healthy
+          since 2026-11-29 11:00:00 UTC (60m ago)
+Pin       rollback on render b7e1406f9c33 by alice, 2026-11-29 11:30:00 UTC (30m ago)
+          why: INC-1234
+          until somebody unpins it: kubectl convoy release unpin podinfo -n apps
+          REF_B
+Awaited   convoy has not looked at the last change of the Release yet
+Failed    Rendered: SourceFailed, since 2026-11-29 11:00:00 UTC (60m ago)
+          The source cannot be fetched: no route
+          next: mend what the message names; convoy tries again by itself. What runs stays, and a pin needs no source.
+Failed    Applied: Pinned, since 2026-11-29 11:00:00 UTC (60m ago)
+          Nothing is applied, since the pinned render cannot be had
+          next: pin a render that the store has, or unpin: kubectl convoy release unpin podinfo -n apps
+`},
+		"that failed, and can go back": {func() *v1alpha1.Release {
+			r := hanging()
+			r.Status.Sync = nil
+			r.Spec.Suspend, r.Spec.SyncPolicy.Mode = true, v1alpha1.SyncManual
+			return with(r,
+				condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonTimedOut, "Not done within 5m"),
+				condition(v1alpha1.ConditionApplied, metav1.ConditionFalse, v1alpha1.ReasonTimedOut, "Not done within 5m.\nTwo lines, and \x1b[2Jan escape"))
+		}, `
+Release   podinfo in namespace apps
+          not ready
+Source    https://git.example.com/team/podinfo.git, branch main, folder deploy
+          a new render waits for: kubectl convoy release sync podinfo -n apps
+          not followed, since spec.suspend is true
+Runs      render 3a5f0c9be1d2 since 2026-11-29 10:00:00 UTC (120m ago)
+          revision main@sha1:0b4c1d5e
+          REF_A
+          partly render b7e1406f9c33, which was begun 2026-11-29 11:55:00 UTC (5m ago)
+Health    not known to be healthy: Render b7e1406f9c33 is not applied in full yet
+Pin       none: the Release follows its source
+Failed    Applied: TimedOut, since 2026-11-29 11:00:00 UTC (60m ago)
+          Not done within 5m.
+          Two lines, and ^[[2Jan escape
+          next: mend what the message names; convoy goes on by itself.
+                Or go back to the last healthy render: kubectl convoy release pin podinfo --render-ref 3a5f0c9be1d2 -n apps
+`},
+		"that is new": {func() *v1alpha1.Release {
+			r := &v1alpha1.Release{}
+			r.Name, r.Namespace, r.Generation = "new", "apps", 1
+			r.Spec.Source.From = &v1alpha1.FromSource{Kind: v1alpha1.FromConfigMap, Name: "files"}
+			return r
+		}, `
+Release   new in namespace apps
+          not ready yet
+Source    ConfigMap files
+Runs      nothing was applied in full yet
+Health    not known yet
+Pin       none: the Release follows its source
+Awaited   convoy has not looked at the last change of the Release yet
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := strings.NewReplacer("REF_A", refA, "REF_B", refB).Replace(strings.TrimPrefix(tc.want, "\n"))
+			if diff := cmp.Diff(want, describe(tc.release(), noon, "-n apps", false)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// hanging is a Release whose new render waits for a wave.
+func hanging() *v1alpha1.Release {
+	r := appliedRelease()
+	r.Status.LastAttempted = record(refB, "main@sha1:9f00", 5*time.Minute)
+	r.Status.Sync = &v1alpha1.SyncStatus{RenderRef: refB, StartedAt: before(3 * time.Minute), Wave: 2, Phase: v1alpha1.SyncPhaseWave}
+	return with(r,
+		condition(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "Waiting"),
+		condition(v1alpha1.ConditionApplied, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "Waiting for wave 2 to be healthy: Deployment podinfo: 0 of 1 replicas"),
+		condition(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "Render b7e1406f9c33 is not applied in full yet"))
+}
+
+func TestEveryReasonOfAFailureHasANextMove(t *testing.T) {
+	for _, reason := range reasonsOfFailures(t) {
+		if (description{Release: appliedRelease()}).nextMove(reason) == "" {
+			t.Errorf("a condition that is False with reason %s gets no next move", reason)
+		}
+	}
+}
