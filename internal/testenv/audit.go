@@ -75,8 +75,13 @@ func IsWrite(request auditv1.Event) bool {
 	return slices.Contains(writeVerbs, request.Verb) && !IsDryRun(request)
 }
 
-// IsDryRun says that a request asked the API server to change nothing.
+// IsDryRun says that a request asked the API server to change nothing. A delete says so in its body; see Requests.
 func IsDryRun(request auditv1.Event) bool {
-	uri, err := url.ParseRequestURI(request.RequestURI)
-	return err == nil && slices.Equal(uri.Query()["dryRun"], []string{metav1.DryRunAll})
+	all := []string{metav1.DryRunAll}
+	if uri, err := url.ParseRequestURI(request.RequestURI); err == nil && slices.Equal(uri.Query()["dryRun"], all) {
+		return true
+	}
+	var options metav1.DeleteOptions
+	return request.Verb == "delete" && request.RequestObject != nil &&
+		json.Unmarshal(request.RequestObject.Raw, &options) == nil && slices.Equal(options.DryRun, all)
 }
