@@ -48,7 +48,7 @@ func (p Policy) budget(removals []Removal, recorded int) error {
 	}
 	deletes := 0
 	for _, r := range removals {
-		if r.Live != nil && r.Keep == "" {
+		if r.Live != nil && r.Keep == "" && r.Live.GetDeletionTimestamp().IsZero() {
 			deletes++
 		}
 	}
@@ -147,10 +147,10 @@ func (p *Planner) tryDelete(ctx context.Context, r *Removal) error {
 	return fmt.Errorf("would not be deleted: %w", err)
 }
 
-// ours says whether a recorded object is still the owner's: it has its labels, or nobody's and fields that convoy applied.
+// ours says whether a recorded object is still the owner's: it has its labels, or not both of anybody's and fields that convoy applied.
 func ours(owner Owner, obj *unstructured.Unstructured) bool {
 	label, namespace := obj.GetLabels()[v1alpha1.ReleaseNameLabel], obj.GetLabels()[v1alpha1.ReleaseNamespaceLabel]
-	if label != "" || namespace != "" {
+	if label != "" && namespace != "" {
 		return label == v1alpha1.OwnerLabelValue(owner.Name) && namespace == owner.Namespace
 	}
 	return slices.ContainsFunc(obj.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
