@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -135,12 +136,17 @@ func (w *world) recorded(name string) []string {
 	return ids
 }
 
-// during are the requests that the API server received while f ran.
+// during are the requests that the API server received while f ran, with their bodies.
 func during(f func()) []auditv1.Event {
 	GinkgoHelper()
 	before := len(env.Requests(GinkgoTB()))
 	f()
-	return env.Requests(GinkgoTB())[before:]
+	var requests []auditv1.Event
+	Eventually(func(g Gomega) {
+		requests = env.Requests(GinkgoTB())[before:]
+		g.Expect(requests).NotTo(ContainElement(And(HaveField("Verb", Not(Equal("watch"))), HaveField("Stage", auditv1.StageRequestReceived))))
+	}).WithTimeout(10 * time.Second).WithPolling(5 * time.Millisecond).Should(Succeed())
+	return requests
 }
 
 // writes are those of the requests that may have changed something, as "verb resource namespace/name". What the API server does on

@@ -112,11 +112,10 @@ var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func(
 		Expect(w.events.all()).NotTo(ContainElement(HavePrefix("Warning")), "nothing went wrong on the way")
 	})
 
-	for state, before := range map[string]map[string]string{
-		"new": {"config.yaml": configMap("config", "one")}, "served in another version": {"crd.yaml": "v1"},
-	} {
-		It("rejects a custom resource whose CRD is in the render and does not serve its version: "+state, func() {
-			if before["crd.yaml"] != "" {
+	for _, served := range []bool{false, true} {
+		It(fmt.Sprintf("rejects a custom resource whose CRD is in the render and does not serve its version, served before: %t", served), func() {
+			before := map[string]string{"config.yaml": configMap("config", "one")}
+			if served {
 				before = map[string]string{"crd.yaml": definition(group, []string{"size"}, "v1", "v2"), "a.yaml": widget(group+"/v1", "a", "size")}
 			}
 			w.commit("v1", before)
