@@ -154,7 +154,7 @@ func TestGetDescribesTheRelease(t *testing.T) {
 		}
 	}
 	if strings.Contains(got.stdout, "\x1b") {
-		t.Errorf("what is no terminal got colours: %q", got.stdout)
+		t.Errorf("what is no terminal got colors: %q", got.stdout)
 	}
 }
 

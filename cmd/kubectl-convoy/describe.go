@@ -18,10 +18,10 @@ type section struct {
 	lines   []line
 }
 
-// line is text in a colour. It may have line breaks.
+// line is text in a color. It may have line breaks.
 type line struct {
-	colour colour
-	text   string
+	color color
+	text  string
 }
 
 // description is a Release that is being described.
@@ -43,7 +43,7 @@ func describe(release *v1alpha1.Release, now time.Time, target string, p painter
 		heading := s.heading
 		for _, l := range s.lines {
 			for text := range strings.SplitSeq(l.text, "\n") {
-				fmt.Fprintf(&b, "%-10s%s\n", heading, p.paint(l.colour, text))
+				fmt.Fprintf(&b, "%-10s%s\n", heading, p.paint(l.color, text))
 				heading = ""
 			}
 		}
@@ -51,7 +51,7 @@ func describe(release *v1alpha1.Release, now time.Time, target string, p painter
 	return b.String()
 }
 
-// say makes a line without a colour.
+// say makes a line without a color.
 func say(format string, args ...any) line { return line{plain, fmt.Sprintf(format, args...)} }
 
 func (d description) ready() section {

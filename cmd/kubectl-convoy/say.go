@@ -20,25 +20,25 @@ func (c *cli) note(format string, args ...any) {
 // that could be told anybody.
 func writeSafely(w io.Writer, text string) { _ = printers.WriteEscaped(w, text) }
 
-// colour is how a text looks on a terminal.
-type colour string
+// color is how a text looks on a terminal.
+type color string
 
-// The colours, as escape sequences.
+// The colors, as escape sequences.
 const (
-	plain  colour = ""
-	red    colour = "\x1b[31m"
-	green  colour = "\x1b[32m"
-	yellow colour = "\x1b[33m"
+	plain  color = ""
+	red    color = "\x1b[31m"
+	green  color = "\x1b[32m"
+	yellow color = "\x1b[33m"
 )
 
-// painter colours what goes to a terminal that wants it.
+// painter colors what goes to a terminal that wants it.
 type painter bool
 
 // painterFor decides by the terminal and the environment.
 func painterFor(w io.Writer) painter { return painter(printers.AllowsColorOutput(w)) }
 
-// paint colours a text, which it makes safe for a terminal first.
-func (p painter) paint(c colour, text string) string {
+// paint colors a text, which it makes safe for a terminal first.
+func (p painter) paint(c color, text string) string {
 	text = printers.EscapeTerminal(text)
 	if !p || c == plain || text == "" {
 		return text

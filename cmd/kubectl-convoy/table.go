@@ -43,7 +43,7 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Message", Type: "string", Priority: 1},
 }
 
-// writeTable writes one line for each Release; on a terminal in the colour of Ready.
+// writeTable writes one line for each Release; on a terminal in the color of Ready.
 func writeTable(w io.Writer, releases []*v1alpha1.Release, o tableOptions) error {
 	table := &metav1.Table{ColumnDefinitions: columns}
 	for _, release := range releases {
@@ -57,7 +57,7 @@ func writeTable(w io.Writer, releases []*v1alpha1.Release, o tableOptions) error
 	header, lines, _ := strings.Cut(text.String(), "\n")
 	painted := []string{header}
 	for i, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {
-		painted = append(painted, o.painter.paint(colourOf(statusOf(releases[i], v1alpha1.ConditionReady)), line))
+		painted = append(painted, o.painter.paint(colorOf(statusOf(releases[i], v1alpha1.ConditionReady)), line))
 	}
 	_, err := io.WriteString(w, strings.Join(painted, "\n")+"\n")
 	return err
@@ -105,8 +105,8 @@ func statusOf(release *v1alpha1.Release, condition string) metav1.ConditionStatu
 	return metav1.ConditionUnknown
 }
 
-// colourOf is the colour of what a condition says: the usual has none.
-func colourOf(status metav1.ConditionStatus) colour {
+// colorOf is the color of what a condition says: the usual has none.
+func colorOf(status metav1.ConditionStatus) color {
 	switch status {
 	case metav1.ConditionTrue:
 		return plain

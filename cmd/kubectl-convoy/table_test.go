@@ -67,15 +67,15 @@ fresh     Unknown   Unknown   <none>         <none>               <none>     10s
 	}
 }
 
-func TestAColouredTableShowsWhatIsNotReady(t *testing.T) {
+func TestAColoredTableShowsWhatIsNotReady(t *testing.T) {
 	var got bytes.Buffer
 	if err := writeTable(&got, some(), tableOptions{now: noon, painter: true}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(got.String()), "\n")
-	for i, want := range []colour{plain, plain, plain, red, yellow} {
-		coloured := strings.HasPrefix(lines[i], "\x1b[")
-		if coloured != (want != plain) || !strings.HasPrefix(lines[i], string(want)) {
+	for i, want := range []color{plain, plain, plain, red, yellow} {
+		colored := strings.HasPrefix(lines[i], "\x1b[")
+		if colored != (want != plain) || !strings.HasPrefix(lines[i], string(want)) {
 			t.Errorf("line %d is %q, want it in %q", i, lines[i], want)
 		}
 	}
