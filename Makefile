@@ -49,10 +49,12 @@ bench: deps controlplane ## Run the benchmarks.
 	go test -p 1 -timeout 60m -run '^$$' -bench . -benchmem ./...
 
 .PHONY: generate
-generate: ## Write deepcopy code, CRDs, RBAC and the API reference anew.
-	$(tool) controller-gen object crd paths=./api/v1alpha1 output:crd:dir=config/crd
+generate: ## Write deepcopy code, CRDs, OpenAPI schemas, RBAC and the API reference anew.
+	$(tool) controller-gen object paths=./api/...
+	$(tool) controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
+	@hack/openapi
 	$(tool) controller-gen rbac:roleName=convoy-controller-manager paths=./controllers/... output:rbac:dir=config/rbac
-	$(tool) crd-ref-docs --log-level=ERROR --source-path=api/v1alpha1 --config=hack/api-reference/config.yaml \
+	$(tool) crd-ref-docs --log-level=ERROR --source-path=api --config=hack/api-reference/config.yaml \
 		--renderer=markdown --templates-dir=hack/api-reference/templates --output-path=docs/api.md
 
 .PHONY: verify

@@ -21,7 +21,8 @@ const module = "github.com/convoy-dev/convoy"
 var arrows = map[string][]string{
 	".": {}, // the tour, no code
 
-	"api/v1alpha1": {},
+	"api/v1alpha1":              {},
+	"api/subresources/v1alpha1": {"api/v1alpha1"},
 
 	"render": {"api/v1alpha1"},
 	"source": {"api/v1alpha1"},
@@ -34,7 +35,12 @@ var arrows = map[string][]string{
 
 	"controllers": {"apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
 
-	"cmd/...": {"controllers", "apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
+	"apiserver":         {"apiserver/openapi", "api/subresources/v1alpha1", "api/v1alpha1"},
+	"apiserver/openapi": {"api/subresources/v1alpha1"},
+
+	"cmd/convoy-controller-manager": {"controllers", "apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
+	"cmd/convoy-apiserver":          {"apiserver"},
+	"cmd/kubectl-convoy":            {"api/subresources/v1alpha1", "api/v1alpha1"},
 
 	"internal/controlplane": {},
 	"internal/gitserver":    {},

@@ -27,6 +27,7 @@ func (p *ReleasePin) Stamp(release *v1alpha1.Release, user string, now time.Time
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, SyncRequest(now))
 	p.Status = ReleasePinStatus{}
 	if p.Spec == nil {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.UnpinnedByAnnotation, user)
 		return
 	}
 	at := metav1.NewTime(now).Rfc3339Copy()

@@ -1,7 +1,9 @@
 {{- define "gvList" -}}
 <!-- Generated from api/ by make generate. DO NOT EDIT. -->
 # API reference
-{{ range . }}
+{{ range $i, $group := . }}{{ if $i }}
+
+{{ end }}
 ## {{ .GroupVersionString }}
 
 The objects that users and kubectl see: {{ range $i, $kind := .SortedKinds }}{{ if $i }}, {{ end }}[{{ $kind }}](#{{ lower $kind }}){{ end }}.
