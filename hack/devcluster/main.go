@@ -47,7 +47,8 @@ func run(ctx context.Context, args []string) error {
 		"status": (*cluster).status,
 	}
 	if len(args) != 1 || commands[args[0]] == nil {
-		return errors.New(usage)
+		fmt.Fprint(os.Stderr, usage)
+		return errors.New("want one of these commands")
 	}
 	log.SetLogger(logr.Discard()) // the client has nothing to say that an error does not
 	root, err := controlplane.Root()

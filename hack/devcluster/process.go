@@ -39,7 +39,7 @@ func (d daemon) name() string { return filepath.Base(d.path) }
 func (c *cluster) startAll(ctx context.Context, daemons ...daemon) error {
 	ctx, cancel := context.WithTimeout(ctx, startDeadline)
 	defer cancel()
-	exits := make([]<-chan error, len(daemons))
+	exits := make([]<-chan string, len(daemons))
 	started := time.Now()
 	for i, d := range daemons {
 		if c.outdated(d) {
@@ -68,7 +68,7 @@ func (c *cluster) startAll(ctx context.Context, daemons ...daemon) error {
 }
 
 // await waits until a daemon works. The error of one that ends instead, which the channel tells, shows the end of its log.
-func (c *cluster) await(ctx context.Context, d daemon, exited <-chan error) error {
+func (c *cluster) await(ctx context.Context, d daemon, exited <-chan string) error {
 	for {
 		err := d.ready(ctx)
 		if err == nil {
@@ -76,7 +76,7 @@ func (c *cluster) await(ctx context.Context, d daemon, exited <-chan error) erro
 		}
 		select {
 		case exit := <-exited:
-			return fmt.Errorf("%s ended (%v)%s", d.name(), exit, c.logTail(d.name()))
+			return fmt.Errorf("%s ended: %s%s", d.name(), exit, c.logTail(d.name()))
 		case <-ctx.Done():
 			return fmt.Errorf("%s does not work: %w%s", d.name(), err, c.logTail(d.name()))
 		case <-time.After(pollInterval):
@@ -102,7 +102,7 @@ func (c *cluster) logTail(name string) string {
 }
 
 // launch starts the process of a daemon, out of reach of Ctrl-C, and notes its pid. The channel tells when and how it ends.
-func (c *cluster) launch(d daemon) (exited <-chan error, err error) {
+func (c *cluster) launch(d daemon) (exited <-chan string, err error) {
 	output, err := os.Create(c.logFile(d.name()))
 	if err != nil {
 		return nil, err
@@ -115,8 +115,12 @@ func (c *cluster) launch(d daemon) (exited <-chan error, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", d.name(), err)
 	}
-	exit := make(chan error, 1)
-	go func() { exit <- cmd.Wait() }()
+	exit := make(chan string, 1)
+	go func() {
+		// The state of the process says the same as the error, for success too.
+		_ = cmd.Wait()
+		exit <- cmd.ProcessState.String()
+	}()
 	return exit, os.WriteFile(c.pidFile(d.name()), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o600)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -47,8 +46,7 @@ func answers(url string) func(context.Context) error {
 		}
 		defer response.Body.Close()
 		if response.StatusCode != http.StatusOK {
-			body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
-			return fmt.Errorf("%s answers %s %q (%v)", url, response.Status, body, err)
+			return fmt.Errorf("%s answers %s", url, response.Status)
 		}
 		return nil
 	}

@@ -12,7 +12,7 @@
 //	}
 //
 // A Ginkgo suite takes its own: env = testenv.Start(GinkgoTB()) in BeforeSuite. So does a test that needs other flags, or an audit log
-// without the requests of its neighbours.
+// without the requests of its neighbors.
 //
 // The API server has the CRDs of config/crd, RBAC, and no controllers: namespaces stay Terminating and nothing is garbage collected
 // until StartControllerManager.
