@@ -71,7 +71,7 @@ func (r *ReleaseReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	}
 	watches := &Watches{
 		controller: c, cache: targets, mapper: r.Targets.Mapper, owners: owners{mgr.GetClient()},
-		watched: map[schema.GroupVersionKind]schema.GroupVersionResource{},
+		watched: map[schema.GroupVersionKind]*watch{},
 	}
 	r.Watcher = watches
 	return c.Watch(watches.watchDefinitions())

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -39,7 +40,17 @@ type Watches struct {
 	owners     owners
 
 	mu      sync.Mutex
-	watched map[schema.GroupVersionKind]schema.GroupVersionResource
+	watched map[schema.GroupVersionKind]*watch
+}
+
+// watch is the watch of one kind.
+type watch struct {
+	resource schema.GroupResource
+	cancel   context.CancelFunc
+
+	// waiting are the Releases that get another pass once the watch has begun, since it does not see what went before; nil from
+	// then on.
+	waiting map[reconcile.Request]bool
 }
 
 // newTargetCache makes the cache of the watches. It holds no more than the metadata that finds the owner of an object.
@@ -70,24 +81,55 @@ func onlyOwner(obj any) (any, error) {
 func (w *Watches) Ensure(ctx context.Context, plan *apply.Plan) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	release := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: plan.Owner.Namespace, Name: plan.Owner.Name}}
 	for _, gvk := range plan.Kinds() {
-		if _, ok := w.watched[gvk]; ok {
-			continue
+		if w.watched[gvk] == nil {
+			if err := w.begin(gvk); meta.IsNoMatchError(err) {
+				continue // it went since the plan was made
+			} else if err != nil {
+				return err
+			}
+			log.FromContext(ctx).V(1).Info("Watching a kind", "kind", gvk.String())
 		}
-		mapping, err := w.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-		if meta.IsNoMatchError(err) {
-			continue // it went since the plan was made
+		if waiting := w.watched[gvk].waiting; waiting != nil {
+			waiting[release] = true
 		}
-		if err != nil {
-			return err
-		}
-		if err := w.controller.Watch(crsource.Kind[client.Object](w.cache, metadataOf(gvk), w.owners)); err != nil {
-			return err
-		}
-		w.watched[gvk] = mapping.Resource
-		log.FromContext(ctx).V(1).Info("Watching a kind", "kind", gvk.String())
 	}
 	return nil
+}
+
+func (w *Watches) begin(gvk schema.GroupVersionKind) error {
+	mapping, err := w.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return err
+	}
+	begun := &watch{resource: mapping.Resource.GroupResource(), waiting: map[reconcile.Request]bool{}}
+	kind := crsource.Kind[client.Object](w.cache, metadataOf(gvk), w.owners)
+	err = w.controller.Watch(crsource.Func(func(ctx context.Context, q queue) error {
+		ctx, begun.cancel = context.WithCancel(ctx)
+		if err := kind.Start(ctx, q); err != nil {
+			return err
+		}
+		go func() {
+			if kind.WaitForSync(ctx) == nil {
+				w.hasBegun(begun, q)
+			}
+		}()
+		return nil
+	}))
+	if err == nil {
+		w.watched[gvk] = begun
+	}
+	return err
+}
+
+func (w *Watches) hasBegun(begun *watch, q queue) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for release := range begun.waiting {
+		q.Add(release)
+	}
+	begun.waiting = nil
 }
 
 // watchDefinitions ends the watch of a kind whose definition is deleted, which would otherwise fail for ever.
@@ -103,10 +145,11 @@ func (w *Watches) watchDefinitions() crsource.Source {
 func (w *Watches) end(ctx context.Context, gone schema.GroupResource) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for gvk, resource := range w.watched {
-		if resource.GroupResource() != gone {
+	for gvk, watch := range w.watched {
+		if watch.resource != gone {
 			continue
 		}
+		watch.cancel() // or it would begin again, if it has not begun yet
 		if err := w.cache.RemoveInformer(ctx, metadataOf(gvk)); err != nil {
 			log.FromContext(ctx).Error(err, "The watch of a kind that is gone cannot be ended", "kind", gvk.String())
 			continue
