@@ -102,6 +102,13 @@ func TestReactsToItsSecretAtOnce(t *testing.T) {
 // hourly makes the interval so long that a test does not see its end.
 func hourly(r *v1alpha1.Release) { r.Spec.Interval = metav1.Duration{Duration: time.Hour} }
 
+// awaitWatched deletes a ConfigMap of a Release, and waits until it is back.
+func (w *team) awaitWatched(name, value string) {
+	w.Helper()
+	w.must(w.env.Client.Delete(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}))
+	w.awaitValue(name, value)
+}
+
 func TestPutsRightAtOnceWhatSomebodyChanges(t *testing.T) {
 	w := newTeam(t)
 	w.setSource(map[string]string{"a.yaml": configMap("a", "right", 0)})
@@ -117,8 +124,7 @@ func TestPutsRightAtOnceWhatSomebodyChanges(t *testing.T) {
 	patch(`{"data":{"key":"wrong"}}`)
 	w.awaitValue("a", "right")
 
-	w.must(w.env.Client.Delete(t.Context(), cm))
-	w.awaitValue("a", "right")
+	w.awaitWatched("a", "right")
 
 	patch(`{"metadata":{"labels":null}}`)
 	w.eventually("the owner labels to be back", func() error {
