@@ -73,7 +73,7 @@ func (b *cloudBucket) List(ctx context.Context, prefix string) ([]string, error)
 	objects := b.driver.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		object, err := objects.Next(ctx)
-		if err == io.EOF { // the end itself: an error that wraps io.EOF is a connection that broke
+		if err == io.EOF { //nolint:errorlint // the end itself: an error that wraps io.EOF is a connection that broke
 			return keys, nil
 		}
 		if err != nil {

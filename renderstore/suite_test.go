@@ -1,7 +1,6 @@
 package renderstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -45,7 +44,7 @@ func fileURL(t testing.TB) string { return "file://" + t.TempDir() + "?no_tmp_di
 func s3URL(t testing.TB) string {
 	server := httptest.NewServer(gofakes3.New(s3mem.New(), gofakes3.WithAutoBucket(true)).Server())
 	t.Cleanup(server.Close)
-	return "s3://renders?region=us-east-1&use_path_style=true&endpoint=" + server.URL
+	return "s3://renders?endpoint=" + server.URL + "&region=us-east-1&use_path_style=true&disable_https=true&hostname_immutable=true"
 }
 
 // fixture is a store of which a test also sees what lies underneath.
@@ -177,11 +176,4 @@ func stored(t testing.TB, a *renderstore.Archive, r render.Ref) bool {
 		t.Fatal(err)
 	}
 	return false
-}
-
-// soon is a context that ends before a test that hangs is noticed.
-func soon(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	t.Cleanup(cancel)
-	return ctx
 }
