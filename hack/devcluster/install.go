@@ -47,7 +47,7 @@ func (c *cluster) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(c.root, "config", "crd", "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(c.root, "config", "crd", "convoy.dev_*.yaml"))
 	if err != nil {
 		return err
 	}
