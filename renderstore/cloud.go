@@ -63,7 +63,7 @@ func (b *cloudBucket) Replace(ctx context.Context, key string, data []byte) erro
 	return b.write(ctx, key, data, false)
 }
 
-// write sends the MD5 of the data along; a service that gets other bytes refuses them.
+// write also sends checksums, by which a service can refuse what was damaged on the way.
 func (b *cloudBucket) write(ctx context.Context, key string, data []byte, ifNotExist bool) error {
 	return b.driver.WriteAll(ctx, key, data, &blob.WriterOptions{ContentType: contentType, IfNotExist: ifNotExist})
 }

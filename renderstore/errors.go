@@ -68,7 +68,7 @@ func describe(err error) string {
 	)
 	status, _ := httpStatus(err)
 	switch {
-	case errors.As(err, &api):
+	case status != 0 && errors.As(err, &api):
 		return answer(status, api.ErrorCode(), api.ErrorMessage())
 	case errors.As(err, &google):
 		return answer(status, google.Message)
