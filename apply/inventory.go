@@ -55,16 +55,17 @@ type Layout struct {
 }
 
 // PlanLayout spreads the inventory over the shards with as few writes as it takes: an entry stays in the shard where it is, a new
-// one goes where there is room. A shard that is being deleted is moved out of, one that gets empty is deleted. New shards get
-// names from the name of the Release and no other metadata.
-func PlanLayout(release string, shards []v1alpha1.Inventory, want Inventory) Layout {
+// one goes where there is room. A shard that is being deleted is moved out of, unless its Release is being deleted too: that lets
+// it go at its end, and a namespace that goes takes no new ones. A shard that gets empty is deleted. New shards get names from the
+// name of the Release and no other metadata.
+func PlanLayout(release *v1alpha1.Release, shards []v1alpha1.Inventory, want Inventory) Layout {
 	var layout Layout
 	left := maps.Clone(want)
 	kept := make([]v1alpha1.Inventory, 0, len(shards))
 	names := map[string]bool{}
 	for _, shard := range shards {
 		names[shard.Name] = true
-		if !shard.DeletionTimestamp.IsZero() {
+		if !shard.DeletionTimestamp.IsZero() && release.DeletionTimestamp.IsZero() {
 			layout.Delete = append(layout.Delete, shard)
 			continue
 		}
@@ -101,7 +102,7 @@ func PlanLayout(release string, shards []v1alpha1.Inventory, want Inventory) Lay
 	}
 	for n := 0; len(rest) > 0; n++ {
 		shard := v1alpha1.Inventory{}
-		if shard.Name = shardName(release, n); names[shard.Name] {
+		if shard.Name = shardName(release.Name, n); names[shard.Name] {
 			continue
 		}
 		fill(&shard)

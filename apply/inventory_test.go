@@ -13,6 +13,8 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
+var testRelease = &v1alpha1.Release{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "app"}}
+
 func configMapEntry(n int, hash string) v1alpha1.InventoryEntry {
 	return v1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: fmt.Sprintf("cm-%05d", n), Hash: hash}
 }
@@ -45,19 +47,19 @@ func TestChangeOfOneObjectWritesOneInventory(t *testing.T) {
 		e := configMapEntry(n, "0000000000000000")
 		want[entryID(e)] = e
 	}
-	shards := written(nil, PlanLayout("app", nil, want))
+	shards := written(nil, PlanLayout(testRelease, nil, want))
 	if len(shards) != 10 {
 		t.Fatalf("10,000 entries are in %d Inventory objects, want 10", len(shards))
 	}
 	changed := configMapEntry(4711, "1111111111111111")
 	want[entryID(changed)] = changed
-	layout := PlanLayout("app", shards, want)
+	layout := PlanLayout(testRelease, shards, want)
 	if len(layout.Update) != 1 || len(layout.Create)+len(layout.Delete) != 0 {
 		t.Errorf("a changed entry writes %d, creates %d and deletes %d Inventory objects, want 1, 0 and 0",
 			len(layout.Update), len(layout.Create), len(layout.Delete))
 	}
 	delete(want, entryID(changed))
-	layout = PlanLayout("app", shards, want)
+	layout = PlanLayout(testRelease, shards, want)
 	if len(layout.Update) != 1 || len(layout.Create)+len(layout.Delete) != 0 {
 		t.Errorf("a removed entry writes %d, creates %d and deletes %d Inventory objects, want 1, 0 and 0",
 			len(layout.Update), len(layout.Create), len(layout.Delete))
@@ -74,7 +76,7 @@ func TestLayoutRecordsExactlyWhatIsWanted(t *testing.T) {
 				e := configMapEntry(n, rapid.StringMatching("[0-9a-f]{16}").Draw(t, "hash"))
 				want[entryID(e)] = e
 			}
-			layout := PlanLayout("app", shards, want)
+			layout := PlanLayout(testRelease, shards, want)
 			shards = written(shards, layout)
 			if diff := cmp.Diff(want, InventoryOf(shards)); diff != "" {
 				t.Fatalf("what is recorded is not what is wanted (-want +got):\n%s", diff)
@@ -84,7 +86,7 @@ func TestLayoutRecordsExactlyWhatIsWanted(t *testing.T) {
 					t.Fatalf("Inventory %s has %d entries", shard.Name, n)
 				}
 			}
-			if again := PlanLayout("app", shards, want); len(again.Create)+len(again.Update)+len(again.Delete) != 0 {
+			if again := PlanLayout(testRelease, shards, want); len(again.Create)+len(again.Update)+len(again.Delete) != 0 {
 				t.Fatalf("a second layout of the same inventory is not empty: %+v", again)
 			}
 		}
@@ -97,7 +99,7 @@ func TestInventoryBeingDeletedIsMovedOutOfBeforeItGoes(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "app-0", DeletionTimestamp: &now},
 		Entries:    []v1alpha1.InventoryEntry{configMapEntry(1, "")},
 	}
-	layout := PlanLayout("app", []v1alpha1.Inventory{going}, inventoryOf(going.Entries...))
+	layout := PlanLayout(testRelease, []v1alpha1.Inventory{going}, inventoryOf(going.Entries...))
 	if len(layout.Create) != 1 || layout.Create[0].Name == going.Name {
 		t.Fatalf("created %+v, want one Inventory of another name", layout.Create)
 	}
@@ -106,6 +108,26 @@ func TestInventoryBeingDeletedIsMovedOutOfBeforeItGoes(t *testing.T) {
 	}
 	if len(layout.Delete) != 1 || layout.Delete[0].Name != going.Name {
 		t.Errorf("deleted %+v, want %s", layout.Delete, going.Name)
+	}
+}
+
+func TestInventoryStaysWhereItIsWhileItsReleaseIsDeleted(t *testing.T) {
+	now := metav1.Now()
+	release := testRelease.DeepCopy()
+	release.DeletionTimestamp = &now
+	going := v1alpha1.Inventory{
+		ObjectMeta: metav1.ObjectMeta{Name: "app-0", DeletionTimestamp: &now},
+		Entries:    []v1alpha1.InventoryEntry{configMapEntry(1, ""), configMapEntry(2, "")},
+	}
+	if diff := cmp.Diff(Layout{}, PlanLayout(release, []v1alpha1.Inventory{going}, inventoryOf(going.Entries...))); diff != "" {
+		t.Errorf("nothing is to be written while everything is still there (-want +got):\n%s", diff)
+	}
+	layout := PlanLayout(release, []v1alpha1.Inventory{going}, inventoryOf(going.Entries[0]))
+	if len(layout.Create)+len(layout.Delete) != 0 || len(layout.Update) != 1 {
+		t.Errorf("got %+v, want one update", layout)
+	}
+	if layout = PlanLayout(release, []v1alpha1.Inventory{going}, nil); len(layout.Delete) != 1 {
+		t.Errorf("got %+v, want the empty Inventory deleted", layout)
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *ReleaseReconciler) shards(ctx context.Context, release *v1alpha1.Releas
 func (r *ReleaseReconciler) writeInventory(
 	ctx context.Context, release *v1alpha1.Release, shards []v1alpha1.Inventory, want apply.Inventory,
 ) ([]v1alpha1.Inventory, error) {
-	layout := apply.PlanLayout(release.Name, shards, want)
+	layout := apply.PlanLayout(release, shards, want)
 	after := map[string]v1alpha1.Inventory{}
 	for _, shard := range shards {
 		after[shard.Name] = shard
