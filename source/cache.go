@@ -128,7 +128,7 @@ func (c *cache) acquire(key string) *lease {
 		return nil
 	}
 	return &lease{root: root, close: sync.OnceFunc(func() {
-		root.Close()
+		_ = root.Close() // opened for reading
 		c.mu.Lock()
 		e.readers--
 		c.mu.Unlock()
@@ -250,7 +250,7 @@ func writeEntry(dir string, write func(dir *os.Root) error) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if err := write(root); err != nil {
 		return summary{}, err
 	}

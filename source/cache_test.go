@@ -226,12 +226,12 @@ func TestWaitingForAnEntryEndsWithTheContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unclaim, err := c.claim(context.Background(), "a/b")
+	unclaim, err := c.claim(t.Context(), "a/b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unclaim()
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	_, err = c.get(ctx, "a/b", func(*os.Root) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "enough") {

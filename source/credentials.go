@@ -61,14 +61,16 @@ func (c credentials) secrets() []string {
 }
 
 // gitCredentials reads the credentials for a repository.
-func (r objectReader) gitCredentials(ctx context.Context, namespace string, u *url.URL, ref *v1alpha1.LocalObjectReference) (credentials, error) {
+func (r objectReader) gitCredentials(
+	ctx context.Context, namespace string, u *url.URL, ref *v1alpha1.LocalObjectReference,
+) (credentials, error) {
 	if ref == nil {
-		if u.Scheme == "ssh" {
+		if u.Scheme == schemeSSH {
 			return credentials{}, errors.New("secretRef is not set: " + sshKeys)
 		}
 		return credentials{}, nil
 	}
-	if u.Scheme != "https" && u.Scheme != "ssh" {
+	if u.Scheme != schemeHTTPS && u.Scheme != schemeSSH {
 		return credentials{}, fmt.Errorf("no credentials are sent over %s://: use https:// or ssh://, or take secretRef away", u.Scheme)
 	}
 	var obj corev1.Secret
@@ -77,7 +79,7 @@ func (r objectReader) gitCredentials(ctx context.Context, namespace string, u *u
 	}
 	c := credentials{secret: "Secret " + namespace + "/" + ref.Name, fingerprint: digest(obj.Data)}
 	var err error
-	if u.Scheme == "https" {
+	if u.Scheme == schemeHTTPS {
 		err = c.readHTTPS(obj.Data)
 	} else {
 		err = c.readSSH(obj.Data)

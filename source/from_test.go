@@ -112,7 +112,7 @@ func TestStaticAnswersWithWhatWasSetLast(t *testing.T) {
 	s := NewStatic("r1", files("1"))
 	want := func(summary, content string) {
 		t.Helper()
-		a, err := s.Fetch(context.Background(), gitRequest("https://example.com/app.git", mainBranch, ""))
+		a, err := s.Fetch(t.Context(), gitRequest("https://example.com/app.git", mainBranch, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,13 +126,13 @@ func TestStaticAnswersWithWhatWasSetLast(t *testing.T) {
 	s.Set("r2", files("2"))
 	want("https://example.com/app.git@r2", "2")
 	s.Fail(errors.New("down"))
-	if _, err := s.Fetch(context.Background(), Request{}); err == nil || err.Error() != "down" {
+	if _, err := s.Fetch(t.Context(), Request{}); err == nil || err.Error() != "down" {
 		t.Errorf("error %v", err)
 	}
 	s.Fail(nil)
 	want("https://example.com/app.git@r2", "2")
 
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Fetch(ctx, Request{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)

@@ -178,7 +178,7 @@ func (g *gitFetcher) ask(ctx context.Context, repo repository) (a answer, files 
 		a.err = err
 		return a, nil
 	}
-	defer talk.Close()
+	defer func() { _ = talk.Close() }()
 	t, err := resolve(talk.adv, repo.ref)
 	if err != nil {
 		a.err = err

@@ -28,7 +28,7 @@ func (g *gitFetcher) open(ctx context.Context, repo repository) (*listing, error
 	adv, err := talk.AdvertisedReferencesContext(ctx)
 	if err != nil {
 		err = explain(ctx, err, repo.credentials)
-		talk.Close()
+		_ = talk.Close()
 		return nil, err
 	}
 	return &listing{conversation: talk, adv: adv}, nil
@@ -70,7 +70,7 @@ func (g *gitFetcher) downloadHistory(ctx context.Context, repo repository, t tar
 	if err != nil {
 		return err
 	}
-	defer talk.Close()
+	defer func() { _ = talk.Close() }()
 	err = g.receive(ctx, talk, requestAll(talk.adv), t.commit, dir)
 	switch {
 	case errors.Is(err, errNotSent):
@@ -82,12 +82,14 @@ func (g *gitFetcher) downloadHistory(ctx context.Context, repo repository, t tar
 }
 
 // receive takes a pack from the server and writes the files of a commit in it into dir.
-func (g *gitFetcher) receive(ctx context.Context, talk *listing, req *packp.UploadPackRequest, commit plumbing.Hash, dir *os.Root) (err error) {
+func (g *gitFetcher) receive(
+	ctx context.Context, talk *listing, req *packp.UploadPackRequest, commit plumbing.Hash, dir *os.Root,
+) (err error) {
 	res, err := talk.UploadPack(ctx, req)
 	if err != nil {
 		return err
 	}
-	defer res.Close()
+	defer func() { _ = res.Close() }()
 	pack, err := os.CreateTemp(g.cache.path(tmpDir), "pack-")
 	if err != nil {
 		return err

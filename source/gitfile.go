@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"net/url"
 	"os/exec"
 	"sync"
@@ -11,8 +12,8 @@ import (
 const killDelay = 5 * time.Second
 
 // dialFile starts the git-upload-pack of the machine on a local repository.
-func (d dialer) dialFile(u *url.URL) (conversation, error) {
-	program := exec.Command("git", "upload-pack", "--", u.Path)
+func (d dialer) dialFile(ctx context.Context, u *url.URL) (conversation, error) {
+	program := exec.CommandContext(context.WithoutCancel(ctx), "git", "upload-pack", "--", u.Path) // it outlives this call
 	talk := &pipe{limits: d.limits, stderr: &head{max: maxMessage}}
 	program.Stderr, program.WaitDelay = talk.stderr, killDelay
 	var err error

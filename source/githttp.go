@@ -87,7 +87,7 @@ func (g *gitOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 		return res, nil
 	}
 	if err := g.check(req, res); err != nil {
-		res.Body.Close()
+		_ = res.Body.Close()
 		return nil, err
 	}
 	limited := g.limits.response(res.Body)

@@ -24,7 +24,7 @@ type pipe struct {
 
 // AdvertisedReferencesContext implements conversation.
 func (p *pipe) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs, error) {
-	stop := context.AfterFunc(ctx, func() { p.abort() })
+	stop := context.AfterFunc(ctx, func() { _ = p.abort() })
 	defer stop()
 	adv := packp.NewAdvRefs()
 	err := adv.Decode(p.limits.listing(p.stdout))
@@ -43,7 +43,7 @@ func (p *pipe) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs,
 
 // UploadPack implements conversation.
 func (p *pipe) UploadPack(ctx context.Context, req *packp.UploadPackRequest) (*packp.UploadPackResponse, error) {
-	context.AfterFunc(ctx, func() { p.abort() }) // not stopped: the response is read after the return
+	context.AfterFunc(ctx, func() { _ = p.abort() }) // not stopped: the response is read after the return
 	var request bytes.Buffer
 	if err := req.UploadRequest.Encode(&request); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"testing"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -39,7 +38,7 @@ func TestEachKindOfReferenceResolves(t *testing.T) {
 		"commit without a name of it": {v1alpha1.GitRef{Commit: w.orphanParent()}, "sha1:" + w.git("rev-parse", "side^"), "side: 1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := w.fetcher.Fetch(context.Background(), w.request(test.ref))
+			a, err := w.fetcher.Fetch(t.Context(), w.request(test.ref))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +83,7 @@ func TestAMissingReferenceIsNamed(t *testing.T) {
 		"tag without a commit": {v1alpha1.GitRef{Tag: "tree"}, "is a tree and not a commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := w.fetcher.Fetch(context.Background(), w.request(test.ref))
+			_, err := w.fetcher.Fetch(t.Context(), w.request(test.ref))
 			wantError(t, err, w.server.URL("app.git")+" at "+refString(test.ref), test.want)
 		})
 	}

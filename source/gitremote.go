@@ -37,12 +37,12 @@ type dialer struct {
 
 func (d dialer) dial(ctx context.Context, u *url.URL, c credentials) (conversation, error) {
 	switch u.Scheme {
-	case "https", "http":
+	case schemeHTTPS, schemeHTTP:
 		return d.dialHTTP(u, c)
-	case "ssh":
+	case schemeSSH:
 		return d.dialSSH(ctx, u, c)
 	default:
-		return d.dialFile(u)
+		return d.dialFile(ctx, u)
 	}
 }
 

@@ -32,17 +32,17 @@ func (d dialer) dialSSH(ctx context.Context, u *url.URL, c credentials) (convers
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	secured, channels, requests, err := ssh.NewClientConn(conn, address, config)
 	if err != nil {
-		conn.Close()
+		_ = conn.Close()
 		return nil, err
 	}
 	client := ssh.NewClient(secured, channels, requests)
 	talk, err := d.startUploadPack(client, u.Path)
 	if err != nil {
-		client.Close()
+		_ = client.Close()
 		return nil, err
 	}
 	return talk, nil
@@ -97,7 +97,7 @@ func (c credentials) hostKeys(tmp string) (*knownhosts.HostKeyDB, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.Write(c.knownHosts)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func (c *checkout) writeFolder(f *folder, parent *os.Root) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	return c.write(f, dir)
 }
 
@@ -148,7 +148,7 @@ func (c *checkout) writeFile(e object.TreeEntry, name string, dir *os.Root) erro
 	if err != nil {
 		return fmt.Errorf("read file %s: %w", name, err)
 	}
-	defer content.Close()
+	defer func() { _ = content.Close() }()
 	if e.Mode == filemode.Symlink {
 		return writeSymlink(content, encoded.Size(), name, dir)
 	}

@@ -106,16 +106,22 @@ func gitRequest(url string, ref v1alpha1.GitRef, secret string) Request {
 // fetch returns an artifact, which the end of the test closes.
 func (w *world) fetch(req Request) *Artifact {
 	w.Helper()
-	a, err := w.fetcher.Fetch(context.Background(), req)
+	a, err := w.fetcher.Fetch(w.Context(), req)
 	w.must(err)
 	w.Cleanup(a.Close)
 	return a
 }
 
-// fail returns the error of a request, which must have all these parts.
-func (w *world) fail(req Request, parts ...string) error {
+// fail wants the error of a request to have all these parts.
+func (w *world) fail(req Request, parts ...string) {
 	w.Helper()
-	a, err := w.fetcher.Fetch(context.Background(), req)
+	_ = w.failure(req, parts...)
+}
+
+// failure returns the error of a request, which must have all these parts.
+func (w *world) failure(req Request, parts ...string) error {
+	w.Helper()
+	a, err := w.fetcher.Fetch(w.Context(), req)
 	if err == nil {
 		a.Close()
 		w.Fatalf("no error, and revision %s", a.Revision)

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -117,7 +116,7 @@ func TestHTTPSRejectionsSayWhatToDo(t *testing.T) {
 		"":       "certificate signed by unknown authority",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := w.fetcher.Fetch(context.Background(), w.with(name))
+			_, err := w.fetcher.Fetch(t.Context(), w.with(name))
 			wantError(t, err, "fetch "+w.server.URL("app.git"), want)
 			if strings.Contains(err.Error(), "s3cr3t") {
 				t.Errorf("the error shows a secret: %v", err)
@@ -130,9 +129,9 @@ func TestAnExpiredCertificateIsAnErrorThatStaysTheSame(t *testing.T) {
 	ca := newAuthority(t)
 	w := newWorld(t, gitserver.Options{TLS: ca.server(time.Now().Add(-time.Minute))})
 	w.cluster.set(secret("ca", map[string]string{"ca.crt": ca.pem()}))
-	err := w.fail(w.with("ca"), "the certificate of the server has expired or is not valid yet")
+	err := w.failure(w.with("ca"), "the certificate of the server has expired or is not valid yet")
 	w.clock.advance(failureMemory)
-	if again := w.fail(w.with("ca")); again.Error() != err.Error() {
+	if again := w.failure(w.with("ca")); again.Error() != err.Error() {
 		t.Errorf("first %v\nthen %v", err, again)
 	}
 }
@@ -189,7 +188,7 @@ func TestACommitThatNoBranchNamesIsNotSharedBetweenCredentials(t *testing.T) {
 func TestCredentialsAreSentToNoOtherHostAfterARedirect(t *testing.T) {
 	w, ca := newHTTPSWorld(t)
 	var leaked atomic.Bool
-	open, want := false, ""
+	open := false
 	git := gitserver.Handler(w.root)
 	other := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("Authorization") != "" || req.Header.Get("Cookie") != "" {
@@ -207,8 +206,9 @@ func TestCredentialsAreSentToNoOtherHostAfterARedirect(t *testing.T) {
 	w.server.Break(http.RedirectHandler(other.URL+"/app.git/info/refs?service=git-upload-pack", http.StatusFound))
 
 	for _, name := range []string{"basic", "bearer"} {
-		open, want = false, "401 Unauthorized: the url redirects to "+strings.TrimPrefix(other.URL, "https://")
-		w.fail(w.with(name), want, "is not sent the credentials of Secret team/"+name)
+		open = false
+		w.fail(w.with(name), "401 Unauthorized: the url redirects to "+strings.TrimPrefix(other.URL, "https://"),
+			"is not sent the credentials of Secret team/"+name)
 		w.clock.advance(failureMemory)
 		open = true
 		wantFiles(t, w.fetch(w.with(name)).FS, map[string]string{"app.yaml": "version: 1\n"})
@@ -234,12 +234,13 @@ func TestWhatAServerAnswersInGitsPlaceIsAnError(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		"401":  {status(401), "answers 401 Unauthorized: it wants credentials, and secretRef names none"},
-		"403":  {status(403), "answers 403 Forbidden: it wants credentials"},
-		"404":  {status(404), "answers 404 Not Found: there is no such repository"},
-		"429":  {status(429), "answers 429 Too Many Requests"},
-		"500":  {status(500), "answers 500 Internal Server Error"},
-		"html": {http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, "<html>sign in</html>") }), `answers with "text/html", not with Git`},
+		"401": {status(401), "answers 401 Unauthorized: it wants credentials, and secretRef names none"},
+		"403": {status(403), "answers 403 Forbidden: it wants credentials"},
+		"404": {status(404), "answers 404 Not Found: there is no such repository"},
+		"429": {status(429), "answers 429 Too Many Requests"},
+		"500": {status(500), "answers 500 Internal Server Error"},
+		"html": {http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(rw, "<html>sign in</html>") }),
+			`answers with "text/html", not with Git`},
 		"nothing": {http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 			"the server ends the connection"},
 		"no pkt-line": {advertisement("hello"), "invalid pkt-len"},
@@ -250,7 +251,7 @@ func TestWhatAServerAnswersInGitsPlaceIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, gitserver.Options{})
 			w.server.Break(test.handler)
-			err := w.fail(w.request(mainBranch), test.want)
+			err := w.failure(w.request(mainBranch), test.want)
 			if strings.Contains(err.Error(), "a long page") {
 				t.Errorf("the error quotes the page: %v", err)
 			}
@@ -266,7 +267,7 @@ func TestWhatAServerAnswersInGitsPlaceIsAnError(t *testing.T) {
 func advertisement(body string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
-		fmt.Fprint(rw, body)
+		_, _ = fmt.Fprint(rw, body)
 	})
 }
 
@@ -278,7 +279,7 @@ func TestASecretThatTheServerSendsBackIsMasked(t *testing.T) {
 		advertisement(fmt.Sprintf("%04x%s", len(line)+4, line)).ServeHTTP(rw, req)
 	}))
 	for _, name := range []string{"basic", "bearer"} {
-		err := w.fail(w.with(name), "no access with", "***", "sorry")
+		err := w.failure(w.with(name), "no access with", "***", "sorry")
 		for _, bad := range []string{"s3cr3t", "Ym9iOnMzY3IzdC1wYXNzd29yZA==", "\n", "\x1b"} {
 			if strings.Contains(err.Error(), bad) {
 				t.Errorf("the error has %q: %v", bad, err)
@@ -304,8 +305,8 @@ func TestHalfAPackIsAnError(t *testing.T) {
 				git.ServeHTTP(whole, req)
 				rw.Header().Set("Content-Type", whole.Header().Get("Content-Type"))
 				body := whole.Body.Bytes()
-				rw.Write(body[:len(body)*3/4])
-				rw.(http.Flusher).Flush()
+				_, _ = rw.Write(body[:len(body)*3/4])
+				_ = http.NewResponseController(rw).Flush()
 				end()
 			}))
 			w.fail(w.request(mainBranch), "download commit "+w.git("rev-parse", "main"), "the server ends the connection in the middle of an answer")
@@ -319,10 +320,10 @@ func TestHalfAPackIsAnError(t *testing.T) {
 
 func TestAnEndlessListOfReferencesIsCut(t *testing.T) {
 	w := newWorld(t, gitserver.Options{})
-	w.server.Break(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+	w.server.Break(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
 		first := strings.Repeat("1", 40) + " HEAD\x00agent=x\n"
-		fmt.Fprintf(rw, "%04x%s", len(first)+4, first)
+		_, _ = fmt.Fprintf(rw, "%04x%s", len(first)+4, first)
 		for i := 0; ; i++ {
 			ref := fmt.Sprintf("%040d refs/heads/%s%d\n", i, strings.Repeat("x", 60_000), i)
 			if _, err := fmt.Fprintf(rw, "%04x%s", len(ref)+4, ref); err != nil {

@@ -41,7 +41,7 @@ func TestReleasesThatShareASourceShareOneFetch(t *testing.T) {
 	artifacts := make(chan *Artifact, 10)
 	for range 10 {
 		wg.Go(func() {
-			a, err := w.fetcher.Fetch(context.Background(), req)
+			a, err := w.fetcher.Fetch(t.Context(), req)
 			if err != nil {
 				t.Error(err)
 				return
@@ -143,7 +143,7 @@ func TestAFailureOfAKnownRevisionIsAnError(t *testing.T) {
 func TestACallerThatGivesUpDoesNotStopTheOthers(t *testing.T) {
 	w := newWorld(t, gitserver.Options{})
 	g := w.gate()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error)
 	go func() {
 		_, err := w.fetcher.Fetch(ctx, w.request(mainBranch))
@@ -202,14 +202,17 @@ func TestATagThatMovesDuringTheFetchNeverMixesRevisions(t *testing.T) {
 			w := newWorld(t, gitserver.Options{})
 			old := w.git("rev-parse", "main")
 			w.git("tag", "v1.0.0", old)
+			move := func() {
+				if moved.orphan {
+					w.git("update-ref", "-d", "refs/heads/main")
+				}
+				w.commit(map[string]string{"app.yaml": "version: 2\n"})
+				w.git("tag", "--force", "v1.0.0", "main")
+			}
 			git := gitserver.Handler(w.root)
 			w.server.Break(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 				if req.Method == http.MethodPost {
-					if moved.orphan {
-						w.git("update-ref", "-d", "refs/heads/main")
-					}
-					w.commit(map[string]string{"app.yaml": "version: 2\n"})
-					w.git("tag", "--force", "v1.0.0", "main")
+					move()
 				}
 				git.ServeHTTP(rw, req)
 			}))

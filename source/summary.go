@@ -35,8 +35,8 @@ func summarize(dir string) (summary, error) {
 		if err != nil {
 			return err
 		}
-		defer content.Close()
-		fmt.Fprintf(hash, "%s %q %d\n", d.Type(), name, length)
+		defer func() { _ = content.Close() }()
+		hash.Write(fmt.Appendf(nil, "%s %q %d\n", d.Type(), name, length))
 		if _, err := io.CopyN(hash, content, length); err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}

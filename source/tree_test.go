@@ -45,15 +45,19 @@ func TestSymlinksInsideTheSourceWork(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 	}
+}
+
+func TestASymlinkToAFolderIsAFolder(t *testing.T) {
+	files := withLinks(t)
 	entries, err := fs.ReadDir(files, "link")
 	if err != nil || len(entries) != 2 || entries[0].Name() != "a.yaml" {
-		t.Errorf("entries of a symlink to a folder: %v, %v", entries, err)
+		t.Errorf("entries: %v, %v", entries, err)
 	}
 	if info, err := fs.Stat(files, "link"); err != nil || !info.IsDir() {
-		t.Errorf("a symlink to a folder is no folder: %v, %v", info, err)
+		t.Errorf("stat: %v, %v", info, err)
 	}
 	if info, err := fs.Lstat(files, "link"); err != nil || info.Mode().Type() != fs.ModeSymlink {
-		t.Errorf("a symlink is none: %v, %v", info, err)
+		t.Errorf("lstat: %v, %v", info, err)
 	}
 	if target, err := fs.ReadLink(files, "absolute"); err != nil || target != "/etc/hostname" {
 		t.Errorf("target %q, %v", target, err)
@@ -63,7 +67,16 @@ func TestSymlinksInsideTheSourceWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := fs.ReadFile(sub, "to-top"); err != nil || string(got) != "top" {
-		t.Errorf("through a subfolder: %q, %v", got, err)
+		t.Errorf("from inside: %q, %v", got, err)
+	}
+}
+
+func TestAPathThatLeavesTheSourceIsInvalid(t *testing.T) {
+	files := withLinks(t)
+	for _, name := range []string{"..", "../x", "link/../../x", "/etc/hostname", "link/../top.yaml"} {
+		if _, err := fs.ReadFile(files, name); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -86,14 +99,8 @@ func TestWalkingDoesNotFollowSymlinks(t *testing.T) {
 func TestASymlinkThatLeavesTheSourceIsAnErrorWhenItIsRead(t *testing.T) {
 	files := withLinks(t)
 	for _, name := range []string{
-		"absolute", "inside", "escape", "escape-by-chain", "escape-by-folder", "escape-by-folder/x", "sub/escape", "self/escape", "link/../escape",
+		"absolute", "inside", "escape", "escape-by-chain", "escape-by-folder", "escape-by-folder/x", "sub/escape", "self/escape",
 	} {
-		if !fs.ValidPath(name) {
-			if _, err := files.Open(name); !errors.Is(err, fs.ErrInvalid) {
-				t.Errorf("open %s: %v", name, err)
-			}
-			continue
-		}
 		_, open := files.Open(name)
 		_, read := fs.ReadFile(files, name)
 		_, stat := fs.Stat(files, name)

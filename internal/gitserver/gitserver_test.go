@@ -28,7 +28,7 @@ func serve(t *testing.T, o Options) (*Server, *Repository) {
 func clone(t *testing.T, url string) (map[string]string, error) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clone")
-	if out, err := exec.Command("git", "-c", "credential.helper=", "clone", "--quiet", url, dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "git", "-c", "credential.helper=", "clone", "--quiet", url, dir).CombinedOutput(); err != nil {
 		t.Logf("git clone: %s", out)
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func TestOnlyTheRightCredentialsAreServed(t *testing.T) {
 		"bearer":         {func(r *http.Request) { r.Header.Set("Authorization", "Bearer token") }, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			req, err := http.NewRequest(http.MethodGet, server.URL("app.git")+"/info/refs?service=git-upload-pack", nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL("app.git")+"/info/refs?service=git-upload-pack", nil)
 			must(t, err)
 			test.set(req)
 			res, err := http.DefaultClient.Do(req)

@@ -2,6 +2,7 @@ package gitserver
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,9 @@ import (
 
 // DefaultBranch is the branch that HEAD of a new repository names, and that commits go to.
 const DefaultBranch = "main"
+
+// gitTimeout is how long one git command on a repository may take.
+const gitTimeout = 5 * time.Minute
 
 // Repository is a bare Git repository on disk.
 type Repository struct {
@@ -104,7 +108,9 @@ func (r *Repository) Git(args ...string) (string, error) {
 
 // run keeps the configuration and the identity of the machine out.
 func (r *Repository) run(stdin []byte, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"--git-dir", r.Dir}, args...)...)
+	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", append([]string{"--git-dir", r.Dir}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull,
 		"GIT_AUTHOR_NAME=convoy", "GIT_AUTHOR_EMAIL=convoy@example.com",
 		"GIT_COMMITTER_NAME=convoy", "GIT_COMMITTER_EMAIL=convoy@example.com")

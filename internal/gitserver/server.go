@@ -1,6 +1,7 @@
 package gitserver
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -96,7 +97,7 @@ func (s *Server) Resume() error {
 	if s.http != nil {
 		return errors.New("the Git server runs already")
 	}
-	listener, err := net.Listen("tcp", s.address)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", s.address)
 	if err != nil {
 		return err
 	}
