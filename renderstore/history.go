@@ -76,7 +76,7 @@ func (a *Archive) summary(ctx context.Context, e Entry) (string, error) {
 }
 
 // Append adds a render to the history, unless the history has it, and says whether it did. If another process adds the same render at
-// the same time, the older of the two entries stays. With true and an error the entry is there, but a second one may be left, which
+// the same time, the older of the two entries stays. An entry is always the newest when it is added, also after a clock has jumped back. With true and an error the entry is there, but a second one may be left, which
 // History does not show and Prune deletes. Without an object store it does nothing.
 func (a *Archive) Append(ctx context.Context, r Record) (added bool, err error) {
 	added, err = a.append(ctx, r)
@@ -93,6 +93,10 @@ func (a *Archive) append(ctx context.Context, r Record) (added bool, err error) 
 	}
 	if len(entriesFor(r.Ref, entries)) > 0 {
 		return false, nil
+	}
+	if len(entries) > 0 && !r.SyncedAt.After(entries[0].SyncedAt) {
+		// After a clock jumped back, the render just applied would be the oldest entry: collected at once, and added again by the next pass.
+		r.SyncedAt = entries[0].SyncedAt.Add(time.Nanosecond)
 	}
 	mine, data, err := a.encode(r)
 	if err != nil {

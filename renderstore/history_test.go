@@ -230,3 +230,18 @@ func TestTimeZoneAndMonotonicClockDoNotShowInTheHistory(t *testing.T) {
 		t.Errorf("got %v, want %v in UTC", got, now)
 	}
 }
+
+func TestClockThatJumpsBackDoesNotAgeTheNewestEntry(t *testing.T) {
+	onEveryDriver(t, func(t *testing.T, f fixture) {
+		archive := f.Archive("team", "app")
+		for i, when := range []time.Time{at(10), at(2), at(2)} {
+			r := newRender(t, i+1)
+			if _, err := archive.Append(t.Context(), renderstore.Record{Ref: r.Ref(), SyncedAt: when}); err != nil {
+				t.Fatal(err)
+			}
+			if newest := history(t, archive)[0]; newest.Ref != r.Ref() {
+				t.Errorf("after render %d was added at %v the newest entry is of %s at %v", i+1, when, newest.Ref, newest.SyncedAt)
+			}
+		}
+	})
+}
