@@ -73,6 +73,7 @@ type Plan struct {
 	Removals []Removal // by wave and stage, in reverse
 
 	inventory Inventory
+	policy    Policy
 }
 
 // Request is what is to be planned.
@@ -116,7 +117,7 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.dryRun(ctx, req.Owner, items); err != nil {
 		return nil, err
 	}
-	return &Plan{Owner: req.Owner, Items: items, Removals: removals, inventory: req.Inventory}, nil
+	return &Plan{Owner: req.Owner, Items: items, Removals: removals, inventory: req.Inventory, policy: req.Policy}, nil
 }
 
 // readLive fills in the live objects that carry our labels. Others are found by their dry run.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +27,9 @@ type Policy struct {
 	Delete bool
 	// KeptBecause says why nothing is deleted, if so.
 	KeptBecause string
+	// Abandon lets go also of what the rights do not reach any more. Its owner labels stay, which is harmless once their Release is
+	// gone.
+	Abandon bool
 	// MaxDeletes limits the deletes of one pass; nil is no limit.
 	MaxDeletes *intstr.IntOrString
 }
@@ -103,6 +107,9 @@ func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item) (
 func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, served func() (live.Kinds, error)) error {
 	r.position.stage = stageOf(r.ID.GroupKind())
 	obj, err := p.readRecorded(ctx, r, served)
+	if err != nil && req.Policy.abandons(err) {
+		return nil
+	}
 	if err != nil || obj == nil {
 		return err
 	}
@@ -157,6 +164,9 @@ func ours(owner Owner, obj *unstructured.Unstructured) bool {
 		return e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply
 	})
 }
+
+// abandons says whether a missing right is no failure.
+func (p Policy) abandons(err error) bool { return p.Abandon && apierrors.IsForbidden(err) }
 
 // keep says why an object is left running; empty if it is to be deleted.
 func (p Policy) keep(r *Removal) string {

@@ -59,7 +59,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 func policyOf(p pass) apply.Policy {
 	switch {
 	case p.deleting() && p.release.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan:
-		return apply.Policy{KeptBecause: "spec.deletionPolicy is Orphan"}
+		return apply.Policy{KeptBecause: "spec.deletionPolicy is Orphan", Abandon: true}
 	case p.deleting():
 		return apply.Policy{Delete: true}
 	case !p.release.Spec.PrunePolicy.IsEnabled():
