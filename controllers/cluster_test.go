@@ -3,6 +3,7 @@ package controllers_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -149,12 +150,13 @@ func during(f func()) []auditv1.Event {
 	return requests
 }
 
-// writes are those of the requests that may have changed something, as "verb resource namespace/name". What the API server does on
-// its own is left out.
+// writes are those of the requests that changed something, as "verb resource namespace/name". What the API server does on its own is
+// left out.
 func writes(requests []auditv1.Event) []string {
 	var list []string
 	for _, r := range requests {
-		if !testenv.IsWrite(r) || r.User.Username == "system:apiserver" || r.ObjectRef == nil {
+		refused := r.ResponseStatus != nil && r.ResponseStatus.Code >= http.StatusBadRequest
+		if !testenv.IsWrite(r) || refused || r.User.Username == "system:apiserver" || r.ObjectRef == nil {
 			continue
 		}
 		resource := r.ObjectRef.Resource
