@@ -37,6 +37,10 @@ var arrows = map[string][]string{
 
 	"apiserver":         {"apiserver/openapi", "api/subresources/v1alpha1", "api/v1alpha1"},
 	"apiserver/openapi": {"api/subresources/v1alpha1"},
+	"apiserver/apiservertest": {
+		"apiserver", "webhooks", "internal/manifests", "internal/pki", "internal/testenv", "api/subresources/v1alpha1", "api/v1alpha1",
+	},
+	"webhooks": {"api/subresources/v1alpha1", "api/v1alpha1"},
 
 	"cmd/convoy-controller-manager": {"controllers", "apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
 	"cmd/convoy-apiserver":          {"apiserver"},
@@ -44,13 +48,15 @@ var arrows = map[string][]string{
 
 	"internal/controlplane": {},
 	"internal/gitserver":    {},
-	"internal/testenv":      {"internal/controlplane", "api/v1alpha1"},
+	"internal/manifests":    {"internal/controlplane"},
+	"internal/pki":          {},
+	"internal/testenv":      {"internal/controlplane", "internal/pki", "api/v1alpha1"},
 
 	"hack/...": {"internal/controlplane", "internal/gitserver"},
 }
 
 // testSupport are the packages that exist for tests. Only tests import them; hack may too, where the table says so.
-var testSupport = []string{"internal/testenv", "internal/gitserver", "renderstore/faultstore"}
+var testSupport = []string{"internal/testenv", "internal/gitserver", "renderstore/faultstore", "apiserver/apiservertest"}
 
 // clusterless are the packages that need no cluster: not even their dependencies may bring a Kubernetes client along.
 var clusterless = []string{"api/v1alpha1", "render", "renderstore"}

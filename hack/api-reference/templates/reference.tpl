@@ -2,7 +2,6 @@
 <!-- Generated from api/ by make generate. DO NOT EDIT. -->
 # API reference
 {{ range $i, $group := . }}{{ if $i }}
-
 {{ end }}
 ## {{ .GroupVersionString }}
 

@@ -1,0 +1,29 @@
+package apiserver_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/convoy-dev/convoy/apiserver/apiservertest"
+	"github.com/convoy-dev/convoy/internal/testenv"
+)
+
+var (
+	env    *testenv.Environment
+	server *apiservertest.Server
+)
+
+func TestAPIServer(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "apiserver")
+}
+
+var _ = BeforeSuite(func() {
+	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	env = testenv.Start(GinkgoTB(), testenv.WithAggregation())
+	server = apiservertest.Start(GinkgoTB(), env)
+})
