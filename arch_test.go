@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	},
 	"webhooks": {"api/subresources/v1alpha1", "api/v1alpha1"},
 
-	"cmd/convoy-controller-manager": {"controllers", "apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
+	"cmd/convoy-controller-manager": {"controllers", "webhooks", "apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
 	"cmd/convoy-apiserver":          {"apiserver"},
 	"cmd/kubectl-convoy":            {"api/subresources/v1alpha1", "api/v1alpha1"},
 

@@ -21,6 +21,8 @@ type options struct {
 	leaderElectionNamespace string
 	metricsAddress          string
 	probeAddress            string
+	webhookPort             int
+	webhookCertDir          string
 	sourceCacheDir          string
 	sourceCacheSize         resource.QuantityValue
 	maxArtifactSize         resource.QuantityValue
@@ -46,6 +48,9 @@ func parseFlags(name string, args []string) (options, error) {
 		"The namespace of the lease. Empty: the namespace of the pod.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Where Prometheus metrics are served; 0 serves none.")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "Where /healthz and /readyz are served; 0 serves none.")
+	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "The port of the webhooks for releases/pin; 0 serves none.")
+	flags.StringVar(&o.webhookCertDir, "webhook-cert-dir", "",
+		"The folder with the certificate of the webhooks, tls.crt and tls.key, which may be renewed at any time. Empty: no webhooks.")
 	flags.StringVar(&o.sourceCacheDir, "source-cache-dir", filepath.Join(os.TempDir(), "convoy-sources"),
 		"The folder of the cache of fetched sources. It may be lost at any time.")
 	flags.Var(&o.sourceCacheSize, "source-cache-size", "How large that cache may get.")
@@ -68,6 +73,8 @@ func (o options) check(rest []string) error {
 		return fmt.Errorf("unexpected argument %q: this command takes only flags", rest[0])
 	case o.concurrent < 1:
 		return errors.New("flag --concurrent: want a number of at least 1")
+	case o.webhookPort < 0 || o.webhookPort > 65535:
+		return errors.New("flag --webhook-port: want a port, or 0 for no webhooks")
 	case o.maxArtifactSize.Sign() <= 0:
 		return errors.New("flag --max-artifact-size: want a size above 0, such as 256Mi")
 	case o.sourceCacheSize.Cmp(o.maxArtifactSize.Quantity) < 0:

@@ -18,12 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/controllers"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/source"
+	"github.com/convoy-dev/convoy/webhooks"
 )
 
 func main() {
@@ -66,6 +68,7 @@ func serve(ctx context.Context, config *rest.Config, opts options, store *render
 		Scheme:                  scheme,
 		Metrics:                 metricsserver.Options{BindAddress: opts.metricsAddress},
 		HealthProbeBindAddress:  opts.probeAddress,
+		WebhookServer:           webhook.NewServer(webhook.Options{Port: opts.webhookPort, CertDir: opts.webhookCertDir}),
 		LeaderElection:          opts.leaderElect,
 		LeaderElectionID:        "controller-manager.convoy.dev",
 		LeaderElectionNamespace: opts.leaderElectionNamespace,
@@ -78,10 +81,26 @@ func serve(ctx context.Context, config *rest.Config, opts options, store *render
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return err
 	}
+	if err := addWebhooks(mgr, opts); err != nil {
+		return err
+	}
 	if err := addReconciler(ctx, mgr, opts, store, meters); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// addWebhooks serves the webhooks for pins. Every replica does, whoever leads.
+func addWebhooks(mgr ctrl.Manager, opts options) error {
+	if opts.webhookPort == 0 || opts.webhookCertDir == "" {
+		mgr.GetLogger().Info("No webhooks are served: no pin gets in while config/webhook names this process")
+		return nil
+	}
+	server := mgr.GetWebhookServer()
+	for path, handler := range webhooks.Handlers(mgr.GetAPIReader()) {
+		server.Register(path, handler)
+	}
+	return mgr.AddReadyzCheck("webhooks", server.StartedChecker())
 }
 
 func addReconciler(ctx context.Context, mgr ctrl.Manager, opts options, store *renderstore.Store, meters *controllers.Metrics) error {
