@@ -73,7 +73,7 @@ controlplane: ## Build etcd, the Kubernetes control plane and kwok into .local/b
 
 .PHONY: devtools
 devtools: ## Build the programs that run the cluster and the demo into .local/bin.
-	@go build -v -o .local/bin/ ./hack/devcluster ./hack/gitserver 2>&1 | hack/progress devtools
+	@go build -v -o .local/bin/ ./hack/devcluster ./hack/gitserver 2>&1 | hack/progress "the programs for the cluster"
 
 .PHONY: deps
 deps: ## Install the packages of the operating system that are missing; there are few.
