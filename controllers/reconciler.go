@@ -22,6 +22,9 @@ import (
 // passTimeout ends a pass whose requests hang one after the other. Each has a shorter deadline of its own.
 const passTimeout = 15 * time.Minute
 
+// reportTimeout is how long a report may take. It is apart from the pass, so that one that ran out of time can say so.
+const reportTimeout = time.Minute
+
 // Fetcher gets the files of a source.
 type Fetcher interface {
 	Fetch(ctx context.Context, req source.Request) (*source.Artifact, error)
@@ -74,17 +77,25 @@ type pass struct {
 
 func (p pass) deleting() bool { return !p.release.DeletionTimestamp.IsZero() }
 
-// Reconcile runs one pass over a Release.
+// Reconcile runs one pass over a Release. A process that is going says nothing of what it breaks off: the next one starts it anew.
 func (r *ReleaseReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	bounded, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	p, err := r.begin(ctx, req)
-	if p == nil || err != nil {
+	p, err := r.begin(bounded, req)
+	switch {
+	case ctx.Err() != nil:
+		return reconcile.Result{}, nil
+	case p == nil || err != nil:
 		return reconcile.Result{}, err
 	}
-	failure := r.run(ctx, *p)
-	r.lookAtWhatRuns(ctx, *p)
-	return r.report(ctx, *p, failure) // 10
+	failure := r.run(bounded, *p)
+	r.lookAtWhatRuns(bounded, *p)
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil
+	}
+	reporting, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	return r.report(reporting, *p, failure) // 10
 }
 
 // run is the line of the steps. Deletion takes the same road with the empty render, and ends by letting go of the Release.
