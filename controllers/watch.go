@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -45,13 +46,50 @@ type Watches struct {
 
 // watch is the watch of one kind.
 type watch struct {
+	kind     crsource.SyncingSource
 	resource schema.GroupResource
 	cancel   context.CancelFunc
 
+	mu sync.Mutex
 	// waiting are the Releases that get another pass once the watch has begun, since it does not see what went before; nil from
 	// then on.
 	waiting map[reconcile.Request]bool
 }
+
+// Start implements source.Source.
+func (w *watch) Start(ctx context.Context, q queue) error {
+	ctx, w.cancel = context.WithCancel(ctx)
+	if err := w.kind.Start(ctx, q); err != nil {
+		return err
+	}
+	go func() {
+		if w.kind.WaitForSync(ctx) == nil {
+			w.hasBegun(q)
+		}
+	}()
+	return nil
+}
+
+func (w *watch) hasBegun(q queue) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for release := range w.waiting {
+		q.Add(release)
+	}
+	w.waiting = nil
+}
+
+// await gives a Release another pass once the watch has begun.
+func (w *watch) await(release reconcile.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting != nil {
+		w.waiting[release] = true
+	}
+}
+
+// String is for the log of controller-runtime.
+func (w *watch) String() string { return fmt.Sprint(w.kind) }
 
 // newTargetCache makes the cache of the watches. It holds no more than the metadata that finds the owner of an object.
 func newTargetCache(config *rest.Config, mapper meta.RESTMapper) (cache.Cache, error) {
@@ -91,9 +129,7 @@ func (w *Watches) Ensure(ctx context.Context, plan *apply.Plan) error {
 			}
 			log.FromContext(ctx).V(1).Info("Watching a kind", "kind", gvk.String())
 		}
-		if waiting := w.watched[gvk].waiting; waiting != nil {
-			waiting[release] = true
-		}
+		w.watched[gvk].await(release)
 	}
 	return nil
 }
@@ -103,33 +139,16 @@ func (w *Watches) begin(gvk schema.GroupVersionKind) error {
 	if err != nil {
 		return err
 	}
-	begun := &watch{resource: mapping.Resource.GroupResource(), waiting: map[reconcile.Request]bool{}}
-	kind := crsource.Kind[client.Object](w.cache, metadataOf(gvk), w.owners)
-	err = w.controller.Watch(crsource.Func(func(ctx context.Context, q queue) error {
-		ctx, begun.cancel = context.WithCancel(ctx)
-		if err := kind.Start(ctx, q); err != nil {
-			return err
-		}
-		go func() {
-			if kind.WaitForSync(ctx) == nil {
-				w.hasBegun(begun, q)
-			}
-		}()
-		return nil
-	}))
-	if err == nil {
-		w.watched[gvk] = begun
+	begun := &watch{
+		kind:     crsource.Kind[client.Object](w.cache, metadataOf(gvk), w.owners),
+		resource: mapping.Resource.GroupResource(),
+		waiting:  map[reconcile.Request]bool{},
 	}
-	return err
-}
-
-func (w *Watches) hasBegun(begun *watch, q queue) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for release := range begun.waiting {
-		q.Add(release)
+	if err := w.controller.Watch(begun); err != nil {
+		return err
 	}
-	begun.waiting = nil
+	w.watched[gvk] = begun
+	return nil
 }
 
 // watchDefinitions ends the watch of a kind whose definition is deleted, which would otherwise fail for ever.
