@@ -134,6 +134,16 @@ func (p *process) logged() []map[string]any {
 	return lines
 }
 
+// wantNoErrors checks that nothing was logged as an error.
+func (p *process) wantNoErrors() {
+	p.t.Helper()
+	for _, line := range p.logged() {
+		if line["level"] == "error" {
+			p.t.Errorf("it logs an error: %v", line)
+		}
+	}
+}
+
 // output gathers what a process prints.
 type output struct {
 	mu     sync.Mutex
