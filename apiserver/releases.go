@@ -74,6 +74,9 @@ func (r *releases) setPin(ctx context.Context, name string, dryRun []string, dec
 	if wait.Interrupted(err) && conflict != nil {
 		err = conflict
 	}
+	if err == nil && len(dryRun) == 0 && before.Spec != nil && after.Spec != nil {
+		r.announceReplaced(ctx, before, after)
+	}
 	return before, after, err
 }
 

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +27,7 @@ func newScheme() *runtime.Scheme {
 	s.AddKnownTypes(schema.GroupVersion{Group: subresources.GroupVersion.Group, Version: runtime.APIVersionInternal}, subresources.Types()...)
 	utilruntime.Must(s.SetVersionPriority(subresources.GroupVersion))
 	utilruntime.Must(v1alpha1.AddToScheme(s))
+	utilruntime.Must(eventsv1.AddToScheme(s))
 
 	// The generic server answers in these kinds.
 	v1 := schema.GroupVersion{Version: "v1"}

@@ -55,6 +55,7 @@ func shortRef(ref string) string {
 	return hex[:min(len(hex), digits)]
 }
 
+// clock is a time as people read it; empty for none.
 func clock(t *metav1.Time) string {
 	if t == nil {
 		return ""

@@ -10,8 +10,13 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -21,6 +26,8 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/internal/testenv"
 )
+
+var crdKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
 // Renders that tests pin.
 var (
@@ -47,8 +54,16 @@ func applied(namespace string) *v1alpha1.Release {
 // setApplied writes into the status of a Release that a render was applied in full.
 func setApplied(release *v1alpha1.Release, ref string) *v1alpha1.Release {
 	GinkgoHelper()
+	return setStatus(release, func(s *v1alpha1.ReleaseStatus) {
+		s.LastSuccessful = &v1alpha1.RenderRecord{RenderRef: ref, Time: metav1.Now().Rfc3339Copy()}
+	})
+}
+
+// setStatus writes into the status of a Release, as convoy does.
+func setStatus(release *v1alpha1.Release, change func(*v1alpha1.ReleaseStatus)) *v1alpha1.Release {
+	GinkgoHelper()
 	base := release.DeepCopy()
-	release.Status.LastSuccessful = &v1alpha1.RenderRecord{RenderRef: ref, Time: metav1.Now().Rfc3339Copy()}
+	change(&release.Status)
 	Expect(env.Client.Status().Patch(context.Background(), release, client.MergeFrom(base))).To(Succeed())
 	return release
 }
@@ -74,6 +89,34 @@ func as(user testenv.User) caller {
 
 func admin() caller { return as(env.User) }
 
+// pinner is a user who may pin in a namespace, and nothing else.
+func pinner(namespace, name string) caller {
+	GinkgoHelper()
+	return as(granted(namespace, name, "convoy-pin"))
+}
+
+// granted is a user with ClusterRoles in a namespace.
+func granted(namespace, name string, roles ...string) testenv.User {
+	GinkgoHelper()
+	user := env.AddUser(GinkgoTB(), name)
+	for _, role := range roles {
+		Expect(env.Client.Create(context.Background(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-" + role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+		})).To(Succeed())
+		awaitGrant(namespace, name, role)
+	}
+	return user
+}
+
+// impersonating is a user who acts for another one.
+func impersonating(user testenv.User, name string) testenv.User {
+	config := rest.CopyConfig(user.Config)
+	config.Impersonate.UserName = name
+	return testenv.User{Config: config}
+}
+
 // answer is what a server answered.
 type answer struct {
 	code int
@@ -84,10 +127,16 @@ type answer struct {
 // pin is the answer, if it is a pin.
 func (a answer) pin() *subresources.ReleasePin {
 	GinkgoHelper()
+	return decoded[subresources.ReleasePin](a)
+}
+
+// decoded is an answer that is an object.
+func decoded[T any](a answer) *T {
+	GinkgoHelper()
 	Expect(a.err).NotTo(HaveOccurred())
-	pin := &subresources.ReleasePin{}
-	Expect(json.Unmarshal(a.body, pin)).To(Succeed())
-	return pin
+	object := new(T)
+	Expect(json.Unmarshal(a.body, object)).To(Succeed())
+	return object
 }
 
 // status is the answer, if it is an error.
@@ -106,9 +155,7 @@ func (c caller) send(verb string, release *v1alpha1.Release, subresource, query 
 	if body != nil {
 		content, ok := body.(string)
 		if !ok {
-			encoded, err := json.Marshal(body)
-			Expect(err).NotTo(HaveOccurred())
-			content = string(encoded)
+			content = encoded(body)
 		}
 		if contentType == "" {
 			contentType = "application/json"
@@ -155,4 +202,45 @@ func pinOn(release *v1alpha1.Release, ref string) *subresources.ReleasePin {
 	pin.SetGroupVersionKind(subresources.GroupVersion.WithKind("ReleasePin"))
 	pin.Spec = &subresources.ReleasePinSpec{RenderRef: ref, Reason: "INC-1234"}
 	return pin
+}
+
+// haveMetadataOf matches a pin that has the metadata of a Release, and no more.
+func haveMetadataOf(release *v1alpha1.Release) gomegatypes.GomegaMatcher {
+	return HaveField("ObjectMeta", Equal(metav1.ObjectMeta{
+		Namespace: release.Namespace, Name: release.Name, UID: release.UID, ResourceVersion: release.ResourceVersion, Annotations: release.Annotations,
+	}))
+}
+
+// releaseObject reads a Release with all its fields.
+func releaseObject(release *v1alpha1.Release) *unstructured.Unstructured {
+	GinkgoHelper()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Release"))
+	Expect(env.Client.Get(context.Background(), client.ObjectKeyFromObject(release), object)).To(Succeed())
+	return object
+}
+
+// lastOf is a right that each role has, and no smaller one.
+var lastOf = map[string]authorizationv1.ResourceAttributes{
+	"convoy-view":     {Verb: "list", Group: v1alpha1.GroupVersion.Group, Resource: "releases"},
+	"convoy-pin":      {Verb: "update", Group: subresources.GroupVersion.Group, Resource: "releases", Subresource: "pin"},
+	"convoy-operator": {Verb: "update", Group: subresources.GroupVersion.Group, Resource: "releases", Subresource: "pin"},
+	"convoy-write":    {Verb: "create", Group: v1alpha1.GroupVersion.Group, Resource: "releases"},
+	"convoy-edit":     {Verb: "create", Group: v1alpha1.GroupVersion.Group, Resource: "releases"},
+}
+
+// awaitGrant waits until the API server knows of a grant. Of what it does not know yet, convoy-apiserver would keep the refusal for 10 s.
+func awaitGrant(namespace, user, role string) {
+	GinkgoHelper()
+	right := lastOf[role]
+	right.Namespace = namespace
+	Eventually(func() bool { return may(user, right) }).WithTimeout(time.Minute).WithPolling(10 * time.Millisecond).Should(BeTrue())
+}
+
+// may says whether a user has a right.
+func may(user string, right authorizationv1.ResourceAttributes) bool {
+	GinkgoHelper()
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right}}
+	Expect(env.Client.Create(context.Background(), review)).To(Succeed())
+	return review.Status.Allowed
 }

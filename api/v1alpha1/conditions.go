@@ -88,6 +88,10 @@ const (
 	// EventPinned: somebody pinned the Release; the note says who, to what and why.
 	EventPinned = "Pinned"
 
+	// EventPinReplaced: a pin took the place of another one; the note says of both who set it, on what and why. Of two people who pin at
+	// once, convoy may see only the second.
+	EventPinReplaced = "PinReplaced"
+
 	// EventUnpinned: a pin was taken off, or has expired.
 	EventUnpinned = "Unpinned"
 

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"time"
 	"unicode/utf8"
@@ -24,6 +25,7 @@ func SyncRequest(now time.Time) string { return now.UTC().Format(time.RFC3339Nan
 // Stamp writes what no user may say of a pin or an unpin: who asks, when, and that a sync is requested. An empty renderRef becomes the
 // render that was last applied in full; without one it stays empty, which Check rejects.
 func (p *ReleasePin) Stamp(release *v1alpha1.Release, user string, now time.Time) {
+	p.Annotations = maps.Clone(release.Annotations)
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, SyncRequest(now))
 	p.Status = ReleasePinStatus{}
 	if p.Spec == nil {
