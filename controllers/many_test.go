@@ -43,7 +43,9 @@ var _ = Describe("A Release of 10,000 ConfigMaps", func() {
 		for i := range manifests {
 			manifests[i] = configMap(fmt.Sprintf("cm-%05d", i), "one")
 		}
-		commit := func(revision string) { w.commit(revision, map[string]string{"all.yaml": strings.Join(manifests, "---\n")}) }
+		commit := func(revision string) {
+			w.commit(revision, map[string]string{"all.yaml": strings.Join(manifests, "---\n")})
+		}
 		commit("v1")
 		timed(w, "the first pass")
 		Expect(w.value("cm-09999")).To(Equal("one"))
