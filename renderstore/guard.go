@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// OperationTimeout is the deadline of each operation on the object store for which the caller has set none.
+	// OperationTimeout is how long each operation on the object store may take. A caller may set a shorter deadline, and a longer one
+	// for what takes several operations.
 	OperationTimeout = 30 * time.Second
 
 	// answerGrace is how long after its deadline an operation may still say what went wrong.
@@ -74,11 +75,8 @@ func guard[T any](ctx context.Context, b *guardedBucket, op string, call func(co
 	if err := ctx.Err(); err != nil {
 		return r.value, err
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, OperationTimeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, OperationTimeout)
+	defer cancel()
 	start := time.Now()
 	done := make(chan result[T], 1)
 	go func() { done <- recovered(ctx, call) }()
