@@ -41,6 +41,7 @@ func (c *cli) connect() (*cluster, error) {
 		return nil, fmt.Errorf("find the namespace: %w", err)
 	}
 	config = rest.CopyConfig(config)
+	config.QPS = -1 // a command sends few requests
 	config.UserAgent = "kubectl-convoy/" + currentVersion().Version
 	if config.Timeout == 0 {
 		config.Timeout = requestTimeout

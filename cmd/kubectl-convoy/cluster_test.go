@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
-	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/internal/testenv"
 )
@@ -45,22 +47,6 @@ func named(name string) *v1alpha1.Release {
 	r := appliedRelease()
 	r.Name = name
 	return r
-}
-
-// grant lets a user do something with what is in a namespace.
-func grant(t *testing.T, env *testenv.Environment, namespace, user string, rules ...rbacv1.PolicyRule) {
-	t.Helper()
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user}, Rules: rules}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: role.ObjectMeta,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	}
-	for _, obj := range []client.Object{role, binding} {
-		if err := env.Client.Create(t.Context(), obj); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // as executes a command as a user, in a namespace.
@@ -158,7 +144,7 @@ func TestGetDescribesTheRelease(t *testing.T) {
 	}
 }
 
-// withoutConvoy is the administrator of a cluster that does not know Releases.
+// withoutConvoy is the administrator of a cluster in which the Releases are not known, and convoy-apiserver does not run.
 func withoutConvoy(t *testing.T) testenv.User {
 	t.Helper()
 	env := testenv.Start(t)
@@ -167,11 +153,24 @@ func withoutConvoy(t *testing.T) testenv.User {
 	if err := env.Client.Delete(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
+	service := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": apiService},
+		"spec": map[string]any{
+			"group": subresources.GroupVersion.Group, "version": subresources.GroupVersion.Version, "groupPriorityMinimum": int64(100),
+			"versionPriority": int64(15), "service": map[string]any{"namespace": "convoy-system", "name": "convoy-apiserver"},
+		},
+	}}
+	if err := env.Client.Create(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	k := connected(t, env.User, "default")
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		return isUnserved(env.Client.List(ctx, &v1alpha1.ReleaseList{})), nil
+		_, crdErr := k.list(ctx, "")
+		_, _, serviceErr := k.pin(ctx, "podinfo")
+		return isUnserved(crdErr) && apierrors.IsServiceUnavailable(serviceErr), nil
 	})
 	if err != nil {
-		t.Fatalf("the CRD of Releases was deleted, and they are served: %v", err)
+		t.Fatalf("the Releases are served, or their pins: %v", err)
 	}
 	return env.User
 }
@@ -201,6 +200,9 @@ func TestErrorsNameTheNextMove(t *testing.T) {
 		"convoy is not installed": {bare, "release get podinfo", []string{
 			"This cluster does not know Releases: is convoy installed?", "kubectl get crd releases.convoy.dev",
 		}},
+		"convoy-apiserver does not run": {bare, "release unpin podinfo", []string{
+			"convoy-apiserver, which serves subresources.convoy.dev, is not reachable", "kubectl get apiservice v1alpha1.subresources.convoy.dev",
+		}},
 		"convoy-apiserver is not installed": {env.User, "release pin podinfo", []string{
 			"get the pin of Release podinfo in namespace " + namespace,
 			"convoy-apiserver, which serves subresources.convoy.dev, is not reachable", "kubectl get apiservice v1alpha1.subresources.convoy.dev",
@@ -229,13 +231,13 @@ func TestAServerThatCannotBeReachedIsAnErrorInTime(t *testing.T) {
 	defer silent.Close()
 	for server, says := range map[string]string{
 		"http://127.0.0.1:1":               "connection refused",
-		"http://" + silent.Addr().String(): "The cluster did not answer in time. --request-timeout",
+		"http://" + silent.Addr().String(): "Whether anything was changed is not known. Look: kubectl convoy release get podinfo -n default",
 	} {
 		config := filepath.Join(t.TempDir(), "config")
 		if err := os.WriteFile(config, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := execute(t.Context(), "release", "list", "--kubeconfig", config, "--server", server, "--request-timeout", "300ms")
+		got := execute(t.Context(), "release", "sync", "podinfo", "--kubeconfig", config, "--server", server, "--request-timeout", "300ms")
 		if got.code != codeError || !strings.Contains(got.stderr, says) {
 			t.Errorf("%s: got %+v, want %q", server, got, says)
 		}

@@ -89,7 +89,8 @@ func (d description) source() section {
 
 // refOf says what selects the commit.
 func refOf(ref v1alpha1.GitRef) string {
-	return joinNonEmpty(", ", prefixed("branch ", ref.Branch), prefixed("tag ", ref.Tag), prefixed("semver ", ref.Semver), prefixed("commit ", ref.Commit))
+	return joinNonEmpty(", ",
+		prefixed("branch ", ref.Branch), prefixed("tag ", ref.Tag), prefixed("semver ", ref.Semver), prefixed("commit ", ref.Commit))
 }
 
 func (d description) runs() section {
@@ -131,7 +132,7 @@ func (d description) health() section {
 
 func (d description) pin() section {
 	s := section{heading: "Pin"}
-	pin := d.Release.Pin
+	pin := d.Pin
 	if pin == nil {
 		s.lines = []line{say("none: the Release follows its source")}
 		return s

@@ -42,6 +42,10 @@ func (r request) group() string {
 // resource is what RBAC calls it.
 func (r request) resource() string { return strings.TrimSuffix("releases/"+r.subresource, "/") }
 
+// writes says whether the request is one that changes something.
+func (r request) writes() bool { return r.verb == "patch" || r.verb == "create" }
+
+// role is the ClusterRole that grants it.
 func (r request) role() string {
 	if r.subresource == "" {
 		return viewRole
@@ -70,14 +74,6 @@ func (k *cluster) explain(ctx context.Context, r request, err error) error {
 		return fmt.Errorf("%s: %w", r.doing(), err)
 	}
 	return fmt.Errorf("%s: %w\n  %s", r.doing(), err, strings.Join(lines, "\n  "))
-}
-
-// explained is explain for a request that may have succeeded.
-func (k *cluster) explained(ctx context.Context, r request, err error) error {
-	if err == nil {
-		return nil
-	}
-	return k.explain(ctx, r, err)
 }
 
 // causes are the causes that a Status carries and its message does not repeat.
@@ -114,7 +110,11 @@ func (k *cluster) nextMove(ctx context.Context, r request, err error) []string {
 		return []string{fmt.Sprintf("You need the verb %s on %s of %s in %s. The ClusterRole %s grants it.",
 			r.verb, r.resource(), r.group(), cmp.Or(prefixed("namespace ", r.namespace), "all namespaces"), r.role())}
 	case utilnet.IsTimeout(err):
-		return []string{"The cluster did not answer in time. --request-timeout sets how long to wait for one answer."}
+		lines := []string{"The cluster did not answer in time. --request-timeout sets how long to wait for one answer."}
+		if r.writes() {
+			lines = append(lines, "Whether anything was changed is not known. Look: "+getCommand(r.name, "-n "+r.namespace))
+		}
+		return lines
 	case apierrors.IsUnauthorized(err):
 		return []string{"The cluster does not accept your credentials. Log in again, or choose others with --context or --user."}
 	}

@@ -7,9 +7,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubectl has
+	"k8s.io/klog/v2"
 )
 
 func main() {
@@ -18,8 +20,9 @@ func main() {
 
 // run runs one command and returns its exit code.
 func run(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
+	ctx = klog.NewContext(ctx, logr.Discard()) // what the libraries log is for programs that nobody watches
 	c := &cli{IOStreams: streams, config: genericclioptions.NewConfigFlags(true).WithWarningPrinter(streams), now: time.Now}
-	root := newRoot(c)
+	root := newRoot(c) //nolint:contextcheck // completions have the context of the command
 	root.SetArgs(args)
 	return c.report(root.ExecuteContext(ctx))
 }

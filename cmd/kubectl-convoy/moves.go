@@ -31,7 +31,13 @@ func (d description) goBack() string {
 	if healthy == nil || tried == nil || healthy.RenderRef == tried.RenderRef {
 		return ""
 	}
-	return fmt.Sprintf("Or go back to the last healthy render: kubectl convoy release pin %s --render-ref %s %s", d.Name, short(healthy.RenderRef), d.target)
+	return fmt.Sprintf("Or go back to the last healthy render: kubectl convoy release pin %s --render-ref %s %s",
+		d.Name, short(healthy.RenderRef), d.target)
+}
+
+// getCommand is what looks at a Release.
+func getCommand(name, target string) string {
+	return "kubectl convoy release get " + name + " " + target
 }
 
 // unpinCommand is what undoes a pin.

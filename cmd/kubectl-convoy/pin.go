@@ -59,7 +59,7 @@ A pin is applied at once, also where the last deploy hangs or the Release is sus
 	flags.Var(&o.expiresIn, "expires-in", "When the pin ends by itself, from now: 90m, 24h, 7d. Default: never.")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "Do not ask about a render that the Release does not know.")
 	flags.StringVar(&o.dryRun, "dry-run", "none", `"server" sends the request and changes nothing; "none" pins.`)
-	o.waitOptions.addTo(cmd, "until the pinned render is applied in full")
+	o.addTo(cmd, "until the pinned render is applied in full")
 	o.output = newOutput(cmd)
 	mustComplete(cmd.RegisterFlagCompletionFunc("render-ref", c.completeRef))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "server"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -140,18 +140,18 @@ func (o *pinOptions) choose(ctx context.Context, k *cluster, name string, typed 
 
 // pin pins, says so, and waits if it shall.
 func (o *pinOptions) pin(ctx context.Context, k *cluster, name string, spec subresources.ReleasePinSpec) error {
-	before, err := k.pin(ctx, name)
+	before, replaced, err := k.pin(ctx, name)
 	if err != nil {
 		return err
 	}
-	if before.Spec != nil {
-		o.note("This replaces a pin: %s", pinned(before))
+	if replaced.Spec != nil {
+		o.note("This replaces a pin: %s", pinned(replaced))
 	}
 	var dryRun []string
 	if o.dryRun == "server" {
 		dryRun = []string{metav1.DryRunAll}
 	}
-	object, err := k.setPin(ctx, before, spec, dryRun)
+	object, err := k.setPin(ctx, before, &spec, dryRun)
 	if err != nil {
 		return err
 	}

@@ -4,16 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/retry"
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 )
@@ -27,10 +24,6 @@ const (
 // fieldManager is whom the server takes this plugin for.
 const fieldManager = "kubectl-convoy"
 
-// conflictRetries are how often a change of a pin is tried again that met a change of something else in the Release. Its status may be
-// written many times a second.
-var conflictRetries = wait.Backoff{Steps: 50, Duration: 5 * time.Millisecond, Factor: 1, Jitter: 1}
-
 // views are the Releases as convoy-apiserver shows them.
 func (k *cluster) views() dynamic.ResourceInterface {
 	return k.requests.Resource(subresources.GroupVersion.WithResource("releases")).Namespace(k.namespace)
@@ -41,86 +34,68 @@ func (k *cluster) on(verb, subresource, name string) request {
 	return request{verb: verb, subresource: subresource, namespace: k.namespace, name: name}
 }
 
-// pin reads the pin of a Release.
-func (k *cluster) pin(ctx context.Context, name string) (*subresources.ReleasePin, error) {
+// pin reads the pin of a Release, as the server sent it and typed.
+func (k *cluster) pin(ctx context.Context, name string) (*unstructured.Unstructured, *subresources.ReleasePin, error) {
 	object, err := k.views().Get(ctx, name, metav1.GetOptions{}, pinSubresource)
 	if err != nil {
-		return nil, k.explain(ctx, k.on("get", pinSubresource, name), err)
+		return nil, nil, k.explain(ctx, k.on("get", pinSubresource, name), err)
 	}
-	return typed[subresources.ReleasePin](object)
+	pin, err := typed[subresources.ReleasePin](object)
+	return object, pin, err
 }
 
-// setPin pins a Release, in place of the pin that was read before. An empty renderRef stands for the last applied render.
-func (k *cluster) setPin(ctx context.Context, before *subresources.ReleasePin, spec subresources.ReleasePinSpec, dryRun []string,
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// testsOf are the operations that fail where the pin is another one than this.
+func testsOf(pin *unstructured.Unstructured) []operation {
+	tests := []operation{{"test", "/metadata/uid", pin.GetUID()}, {"test", "/spec", pin.Object["spec"]}}
+	if status, ok := pin.Object["status"].(map[string]any); ok && pin.Object["spec"] != nil {
+		tests = append(tests, operation{"test", "/status/pinnedBy", status["pinnedBy"]}, operation{"test", "/status/pinnedAt", status["pinnedAt"]})
+	}
+	return tests
+}
+
+// setPin pins a Release in place of the pin that was read before, or, without spec, takes that off. An empty renderRef stands for the last
+// applied render.
+//
+// The server does it only if the pin still is what was read, so that of two people who pin at once the second is told of the first. Whatever
+// else changes in the Release is no obstacle, as its status may many times a second.
+func (k *cluster) setPin(ctx context.Context, before *unstructured.Unstructured, spec *subresources.ReleasePinSpec, dryRun []string,
 ) (*unstructured.Unstructured, error) {
-	var after *unstructured.Unstructured
-	err := k.changePin(ctx, before, func(resourceVersion string) error {
-		body, err := json.Marshal(mergePatch(resourceVersion, spec))
-		if err != nil {
-			return err
-		}
-		options := metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun}
-		after, err = k.views().Patch(ctx, before.Name, types.MergePatchType, body, options, pinSubresource)
-		return k.explained(ctx, k.on("patch", pinSubresource, before.Name), err)
-	})
-	return after, err
-}
-
-// mergePatch says everything of a pin, also what it does not have, so that nothing of an earlier one stays.
-func mergePatch(resourceVersion string, spec subresources.ReleasePinSpec) any {
-	orNull := func(value any, given bool) any {
-		if !given {
-			return nil
-		}
-		return value
+	patch := testsOf(before)
+	if spec != nil {
+		patch = append(patch, operation{"add", "/spec", spec})
+	} else {
+		patch = append(patch, operation{"remove", "/spec", nil})
 	}
-	return map[string]any{
-		"metadata": map[string]any{"resourceVersion": resourceVersion},
-		"spec": map[string]any{
-			"renderRef": spec.RenderRef,
-			"reason":    orNull(spec.Reason, spec.Reason != ""),
-			"expiresAt": orNull(spec.ExpiresAt, spec.ExpiresAt != nil),
-		},
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
 	}
+	options := metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun}
+	after, err := k.views().Patch(ctx, before.GetName(), types.JSONPatchType, body, options, pinSubresource)
+	if err != nil {
+		return nil, k.refused(ctx, before, err)
+	}
+	return after, nil
 }
 
-// removePin takes the pin off that was read before.
-func (k *cluster) removePin(ctx context.Context, before *subresources.ReleasePin) error {
-	return k.changePin(ctx, before, func(resourceVersion string) error {
-		options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &resourceVersion}}
-		err := k.views().Delete(ctx, before.Name, options, pinSubresource)
-		return k.explained(ctx, k.on("delete", pinSubresource, before.Name), err)
-	})
-}
-
-// changePin changes a pin on the condition that it is still what was read before, so that of two people who pin at once the second is
-// told of the first. Whatever else changes in the Release is no obstacle.
-func (k *cluster) changePin(ctx context.Context, before *subresources.ReleasePin, change func(resourceVersion string) error) error {
-	resourceVersion := before.ResourceVersion
-	var other error
-	err := retry.OnError(conflictRetries, func(err error) bool { return other == nil && apierrors.IsConflict(err) }, func() error {
-		err := change(resourceVersion)
-		if !apierrors.IsConflict(err) {
-			return err
+// refused says why a pin was not changed: since somebody else changed it, or what the server says.
+func (k *cluster) refused(ctx context.Context, before *unstructured.Unstructured, err error) error {
+	name := before.GetName()
+	if apierrors.IsInvalid(err) || apierrors.IsConflict(err) { // so a test may have failed
+		object, pin, readErr := k.pin(ctx, name)
+		if readErr == nil && !equality.Semantic.DeepEqual(testsOf(object), testsOf(before)) {
+			return fmt.Errorf("the pin of Release %s in namespace %s has changed in the meantime: %s. Nothing was changed; look, and try again",
+				name, k.namespace, pinned(pin))
 		}
-		now, readErr := k.pin(ctx, before.Name)
-		if readErr != nil {
-			return readErr
-		}
-		if !samePin(before, now) {
-			other = fmt.Errorf("the pin of Release %s in namespace %s has changed in the meantime: %s. Nothing was changed; look, and try again",
-				before.Name, k.namespace, pinned(now))
-			return other
-		}
-		resourceVersion = now.ResourceVersion
-		return err
-	})
-	return err
-}
-
-func samePin(a, b *subresources.ReleasePin) bool {
-	return equality.Semantic.DeepEqual(a.Spec, b.Spec) && equality.Semantic.DeepEqual(a.Status.PinnedAt, b.Status.PinnedAt) &&
-		a.Status.PinnedBy == b.Status.PinnedBy && a.UID == b.UID
+	}
+	return k.explain(ctx, k.on("patch", pinSubresource, name), err)
 }
 
 // pinned says what a pin is.
@@ -139,5 +114,8 @@ func (k *cluster) sync(ctx context.Context, name string) (*unstructured.Unstruct
 	body.SetName(name)
 	body.SetNamespace(k.namespace)
 	answer, err := k.views().Create(ctx, body, metav1.CreateOptions{FieldManager: fieldManager}, syncSubresource)
-	return answer, k.explained(ctx, k.on("create", syncSubresource, name), err)
+	if err != nil {
+		return nil, k.explain(ctx, k.on("create", syncSubresource, name), err)
+	}
+	return answer, nil
 }

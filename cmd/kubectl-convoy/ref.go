@@ -52,9 +52,9 @@ func (a refArgument) resolve(name string, known []string) (ref string, isKnown b
 	case a.full():
 		return refScheme + string(a), false, nil
 	case len(known) == 0:
-		return "", false, fmt.Errorf("Release %s knows no render that begins with %s, since nothing was applied yet", name, a)
+		return "", false, fmt.Errorf("no render that Release %s knows begins with %s: nothing was applied yet", name, a)
 	default:
-		return "", false, fmt.Errorf("Release %s knows no render that begins with %s; it knows those below. Type all %d digits of an older one.\n  %s",
+		return "", false, fmt.Errorf("no render that Release %s knows begins with %s; it knows those below. Type all %d digits of an older one.\n  %s",
 			name, a, refDigits, strings.Join(known, "\n  "))
 	}
 }

@@ -54,7 +54,7 @@ func TestAPrefixNamesOneOfTheRendersThatTheReleaseKnows(t *testing.T) {
 		"enough to tell them apart":   {"3a5f0c9be1f", []string{refA, refB, refC}, result{refC, true, ""}},
 		"all digits of a known one":   {refA, []string{refA, refC}, result{refA, true, ""}},
 		"all digits of an unknown":    {refA, []string{refB}, result{refA, false, ""}},
-		"the beginning of an unknown": {"3a5f0c9b", []string{refB}, result{"", false, "knows no render that begins with 3a5f0c9b"}},
+		"the beginning of an unknown": {"3a5f0c9b", []string{refB}, result{"", false, "no render that Release podinfo knows begins with 3a5f0c9b"}},
 		"nothing is known":            {"3a5f0c9b", nil, result{"", false, "nothing was applied yet"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,5 +67,5 @@ func (o *syncOptions) run(ctx context.Context, name string) error {
 		return nil
 	}
 	return o.await(ctx, k, name, syncHandled(answer.Status.RequestedAt), o.waitOptions,
-		"The request stays, and convoy goes on. Look at it: kubectl convoy release get "+name+" "+o.target(k))
+		"The request stays, and convoy goes on. Look at it: "+getCommand(name, o.target(k)))
 }

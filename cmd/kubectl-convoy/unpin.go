@@ -41,20 +41,21 @@ func (o *unpinOptions) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	before, err := k.pin(ctx, name)
+	before, pin, err := k.pin(ctx, name)
 	if err != nil {
 		return err
 	}
-	if before.Spec == nil {
+	if pin.Spec == nil {
 		o.say("Release %s is not pinned.", name)
 	} else {
-		if err := k.removePin(ctx, before); err != nil {
+		if _, err := k.setPin(ctx, before, nil, nil); err != nil {
 			return err
 		}
-		o.say("Release %s is unpinned, and follows its source again. Before, %s", name, pinned(before))
+		o.say("Release %s is unpinned, and follows its source again. Before, %s", name, pinned(pin))
 	}
 	if !o.wait {
 		return nil
 	}
-	return o.await(ctx, k, name, sourceApplied, o.waitOptions, "The Release is not pinned, and convoy goes on. Look at it: kubectl convoy release get "+name+" "+o.target(k))
+	return o.await(ctx, k, name, sourceApplied, o.waitOptions,
+		"The Release is not pinned, and convoy goes on. Look at it: "+getCommand(name, o.target(k)))
 }
