@@ -276,7 +276,7 @@ func (c *cable) accept() {
 		if err != nil {
 			return
 		}
-		far, err := net.Dial("tcp", c.target)
+		far, err := new(net.Dialer).DialContext(context.Background(), "tcp", c.target)
 		if err != nil {
 			_ = near.Close()
 			continue
