@@ -105,22 +105,9 @@ func (p *Planner) try(ctx context.Context, owner Owner, item *Item) error {
 		item.Action = Unchanged
 		return nil
 	}
-	result := item.Desired.DeepCopy()
-	if err := serverSideApply(ctx, p.Client, result, client.DryRunAll); err != nil {
+	result, err := p.tryOn(ctx, owner, item)
+	if err != nil {
 		return err
-	}
-	// Without our labels the object was not listed. The server knows whether it is there: only then it has a resourceVersion.
-	if item.Live == nil && result.GetResourceVersion() != "" {
-		found, err := live.Reader{Client: p.Client}.Get(ctx, item.target())
-		if err != nil {
-			return err
-		}
-		if found != nil {
-			if err := p.checkOwner(ctx, owner, found); err != nil {
-				return err
-			}
-		}
-		item.Live = found
 	}
 	switch {
 	case item.Live == nil:
@@ -132,6 +119,42 @@ func (p *Planner) try(ctx context.Context, owner Owner, item *Item) error {
 		item.Action = Configured
 	}
 	return nil
+}
+
+// tryOn sends the dry run, and reads the live object that it was tried on: its controllers may write it between a reading and the dry
+// run. Without our labels it was not listed; the server knows whether it is there, since only then the result has a resourceVersion.
+func (p *Planner) tryOn(ctx context.Context, owner Owner, item *Item) (*unstructured.Unstructured, error) {
+	const most = 3 // an object that is written faster than that counts as changed
+	for attempt := 1; ; attempt++ {
+		result := item.Desired.DeepCopy()
+		if err := serverSideApply(ctx, p.Client, result, client.DryRunAll); err != nil {
+			return nil, err
+		}
+		tried := result.GetResourceVersion()
+		if isAt(item.Live, tried) || attempt > most {
+			return result, nil
+		}
+		found, err := live.Reader{Client: p.Client}.Get(ctx, item.target())
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			if err := p.checkOwner(ctx, owner, found); err != nil {
+				return nil, err
+			}
+		}
+		if item.Live = found; isAt(found, tried) {
+			return result, nil
+		}
+	}
+}
+
+// isAt says whether an object is at a resourceVersion; nil is at none.
+func isAt(obj *unstructured.Unstructured, resourceVersion string) bool {
+	if obj == nil {
+		return resourceVersion == ""
+	}
+	return obj.GetResourceVersion() == resourceVersion
 }
 
 func serverSideApply(ctx context.Context, c client.Client, obj *unstructured.Unstructured, opts ...client.ApplyOption) error {
