@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -24,12 +25,20 @@ import (
 // validity is how long certificates are good for: longer than anybody keeps such a cluster.
 const validity = 10 * 365 * 24 * time.Hour
 
-// makeCredentials writes the certificates and keys, if there are none, and the kubeconfig of the administrator.
+// The ServiceAccounts of convoy in config/. Its processes get client certificates in their names, by which the guard of the pins tells them
+// apart.
+const (
+	namespace                = "convoy-system"
+	controllerManagerAccount = "convoy-controller-manager"
+	apiServerAccount         = "convoy-apiserver"
+)
+
+// makeCredentials writes the certificates and keys, if they are not all there, and the kubeconfigs.
 func (c *cluster) makeCredentials() error {
-	if _, err := os.Stat(c.path("pki")); os.IsNotExist(err) {
+	if _, err := os.Stat(c.path("pki", "webhook")); os.IsNotExist(err) {
 		// Whole or not at all: an interrupted run leaves nothing that looks finished.
 		unfinished := c.path("pki.unfinished")
-		if err := os.RemoveAll(unfinished); err != nil {
+		if err := errors.Join(os.RemoveAll(unfinished), os.RemoveAll(c.path("pki"))); err != nil {
 			return err
 		}
 		if err := writePKI(unfinished); err != nil {
@@ -41,8 +50,15 @@ func (c *cluster) makeCredentials() error {
 	} else if err != nil {
 		return err
 	}
-	return c.writeKubeconfig()
+	return errors.Join(
+		c.writeKubeconfig("admin", c.path("kubeconfig")),
+		c.writeKubeconfig(controllerManagerAccount, c.kubeconfigOf(controllerManagerAccount)),
+		c.writeKubeconfig(apiServerAccount, c.kubeconfigOf(apiServerAccount)),
+	)
 }
+
+// kubeconfigOf is the kubeconfig of a ServiceAccount of convoy.
+func (c *cluster) kubeconfigOf(account string) string { return c.path("run", account+".kubeconfig") }
 
 // writePKI writes two certificate authorities, the certificates that they sign, and the key that signs the tokens of ServiceAccounts.
 func writePKI(dir string) error {
@@ -70,11 +86,35 @@ func writePKI(dir string) error {
 	if err := clusterCA.sign(dir, "admin", clientCert("admin", "system:masters")); err != nil {
 		return err
 	}
+	if err := signConvoy(clusterCA, dir); err != nil {
+		return err
+	}
 	if err := frontProxyCA.sign(dir, "front-proxy-client", clientCert("front-proxy-client")); err != nil {
 		return err
 	}
 	_, _, err = keyutil.LoadOrGenerateKeyFile(filepath.Join(dir, "service-account.key"))
 	return err
+}
+
+// signConvoy signs the certificates of convoy: those that its processes show to the API server, and those of what they serve.
+func signConvoy(ca *authority, dir string) error {
+	for _, account := range []string{controllerManagerAccount, apiServerAccount} {
+		user := clientCert("system:serviceaccount:"+namespace+":"+account, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+		if err := ca.sign(dir, account, user); err != nil {
+			return err
+		}
+	}
+	serving := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	service := &x509.Certificate{ // the name that the API server asks for, wherever the service leads
+		Subject: pkix.Name{CommonName: apiServerAccount}, ExtKeyUsage: serving, DNSNames: []string{apiServerAccount + "." + namespace + ".svc"},
+	}
+	if err := ca.sign(dir, apiServerAccount+"-tls", service); err != nil {
+		return err
+	}
+	webhook := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "convoy-webhook"}, ExtKeyUsage: serving, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	return ca.sign(filepath.Join(dir, "webhook"), "tls", webhook)
 }
 
 // clientCert is the certificate of a user who is in groups.
@@ -138,10 +178,10 @@ func encodeCert(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
 }
 
-// writeKubeconfig writes the kubeconfig of the administrator, with the port of today.
-func (c *cluster) writeKubeconfig() error {
+// writeKubeconfig writes the kubeconfig of the user of a certificate, with the port of today.
+func (c *cluster) writeKubeconfig(user, file string) error {
 	pki := map[string][]byte{}
-	for _, name := range []string{"ca.crt", "admin.crt", "admin.key"} {
+	for _, name := range []string{"ca.crt", user + ".crt", user + ".key"} {
 		content, err := os.ReadFile(c.path("pki", name))
 		if err != nil {
 			return err
@@ -151,10 +191,10 @@ func (c *cluster) writeKubeconfig() error {
 	const name = "convoy-dev"
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{Server: c.apiServer(), CertificateAuthorityData: pki["ca.crt"]}
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: pki["admin.crt"], ClientKeyData: pki["admin.key"]}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: pki[user+".crt"], ClientKeyData: pki[user+".key"]}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	config.CurrentContext = name
-	return clientcmd.WriteToFile(*config, c.path("kubeconfig"))
+	return clientcmd.WriteToFile(*config, file)
 }
 
 // apiServer is the URL of the API server.

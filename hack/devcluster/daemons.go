@@ -14,7 +14,7 @@ func (c *cluster) daemons() (etcd, apiServer daemon, rest []daemon, err error) {
 			return daemon{}, daemon{}, nil, err
 		}
 	}
-	return daemons[0], daemons[1], append(daemons[2:], c.convoy()), nil
+	return daemons[0], daemons[1], append(daemons[2:], c.controllerManager(), c.subresources()), nil
 }
 
 func (c *cluster) etcd() daemon {
@@ -68,13 +68,14 @@ func (c *cluster) kwok() daemon {
 	}}
 }
 
-// convoy is the daemon of this repository.
-func (c *cluster) convoy() daemon {
+// controllerManager reconciles Releases, and serves the webhooks of their pins.
+func (c *cluster) controllerManager() daemon {
 	return daemon{
 		path:  c.path("bin", "convoy-controller-manager"),
 		ready: answers("http://" + address(c.ports.Probes) + "/readyz"),
 		args: []string{
-			"--kubeconfig=" + c.path("kubeconfig"),
+			"--kubeconfig=" + c.kubeconfigOf(controllerManagerAccount),
+			"--webhook-cert-dir=" + c.path("pki", "webhook"), fmt.Sprintf("--webhook-port=%d", c.ports.Webhooks),
 			"--render-store-url=file://" + c.path("store") + "?create_dir=true&no_tmp_dir=true",
 			"--source-cache-dir=" + c.path("cache", "source"),
 			"--allow-file-urls", "--leader-elect=false",
@@ -82,6 +83,16 @@ func (c *cluster) convoy() daemon {
 			"--health-probe-bind-address=" + address(c.ports.Probes),
 		},
 	}
+}
+
+// subresources serves releases/pin and releases/sync, behind the API server.
+func (c *cluster) subresources() daemon {
+	kubeconfig := c.kubeconfigOf(apiServerAccount)
+	return daemon{path: c.path("bin", "convoy-apiserver"), ready: c.subresourcesReady, args: []string{
+		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports.Subresources),
+		"--tls-cert-file=" + c.path("pki", apiServerAccount+"-tls.crt"), "--tls-private-key-file=" + c.path("pki", apiServerAccount+"-tls.key"),
+	}}
 }
 
 // gitServer serves the repositories of the demo.

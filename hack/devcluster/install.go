@@ -61,7 +61,10 @@ func (c *cluster) install(ctx context.Context) error {
 			return fmt.Errorf("make node %s: %w", name, err)
 		}
 	}
-	fmt.Printf("%-26sinstalled\n", "CRDs and nodes")
+	if err := c.installConvoy(ctx, api); err != nil {
+		return err
+	}
+	fmt.Printf("%-26sinstalled\n", "CRDs, RBAC and nodes")
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -80,6 +82,21 @@ func (c *cluster) nodesReady(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// subresourcesReady says that the API server passes requests on to convoy-apiserver.
+func (c *cluster) subresourcesReady(context.Context) error {
+	config, err := clientcmd.BuildConfigFromFlags("", c.path("kubeconfig"))
+	if err != nil {
+		return err
+	}
+	config.Timeout = requestTimeout
+	api, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	_, err = api.ServerResourcesForGroupVersion("subresources.convoy.dev/v1alpha1")
+	return err
 }
 
 func ready(node corev1.Node) bool {
