@@ -100,13 +100,13 @@ func (r *releases) writePin(ctx context.Context, release *v1alpha1.Release, pin 
 	if release.Pin == nil && pin.Spec == nil {
 		return subresources.PinOf(release), nil
 	}
-	base := release.DeepCopy()
-	pin.Pinned(release)
-	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Patch(ctx, release, patch, fieldManager, dryRunOf(dryRun)); err != nil {
+	changed := release.DeepCopy()
+	pin.Pinned(changed)
+	patch := client.MergeFromWithOptions(release, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Patch(ctx, changed, patch, fieldManager, dryRunOf(dryRun)); err != nil {
 		return nil, err
 	}
-	return subresources.PinOf(release), nil
+	return subresources.PinOf(changed), nil
 }
 
 // dryRunOf passes on whether a request is to change nothing.

@@ -100,14 +100,20 @@ func granted(namespace, name string, roles ...string) testenv.User {
 	GinkgoHelper()
 	user := env.AddUser(GinkgoTB(), name)
 	for _, role := range roles {
-		Expect(env.Client.Create(context.Background(), &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-" + role},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
-		})).To(Succeed())
+		bind(namespace, name, role)
 		awaitGrant(namespace, name, role)
 	}
 	return user
+}
+
+// bind gives a user a ClusterRole in a namespace.
+func bind(namespace, name, role string) {
+	GinkgoHelper()
+	Expect(env.Client.Create(context.Background(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-" + role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+	})).To(Succeed())
 }
 
 // impersonating is a user who acts for another one.
@@ -194,6 +200,23 @@ func (c caller) remove(release *v1alpha1.Release, body any, query ...string) ans
 func (c caller) sync(release *v1alpha1.Release, body any, query ...string) answer {
 	GinkgoHelper()
 	return c.send(http.MethodPost, release, "sync", strings.Join(query, "&"), "", body)
+}
+
+// main is the code of a request on the Releases themselves: on one if it is named, else on all of the namespace.
+func (c caller) main(verb string, release *v1alpha1.Release, name, body string) int {
+	GinkgoHelper()
+	path := "/apis/" + v1alpha1.GroupVersion.String() + "/namespaces/" + release.Namespace + "/releases/" + name
+	request := c.requests.Verb(verb).AbsPath(path)
+	if body != "" {
+		contentType := "application/json"
+		if verb == http.MethodPatch {
+			contentType = string(types.MergePatchType)
+		}
+		request = request.SetHeader("Content-Type", contentType).Body([]byte(body))
+	}
+	var code int
+	request.Do(context.Background()).StatusCode(&code)
+	return code
 }
 
 // pinOn is the body of a request that pins a Release.
