@@ -119,7 +119,7 @@ var _ = Describe("A bad source", func() {
 				g.point(func(s *v1alpha1.GitSource) { s.Ref.Commit = strings.Repeat("12345678", 5) })
 			},
 			func(g *fromGit) { g.point(func(s *v1alpha1.GitSource) { s.Ref.Commit = "" }) }),
-		Entry("a Secret that is not there", failed, []string{"no credentials are sent over http://"},
+		Entry("credentials that would be sent in the clear", failed, []string{"no credentials are sent over http://"},
 			func(g *fromGit) {
 				g.point(func(s *v1alpha1.GitSource) { s.SecretRef = &v1alpha1.LocalObjectReference{Name: "git"} })
 			},

@@ -78,5 +78,19 @@ var _ = Describe("A Release of 10,000 ConfigMaps", func() {
 			"patch releases/status "+w.namespace+"/app",
 		))
 		Expect(writes(during(func() { timed(w, "a pass without a change") }))).To(BeEmpty())
+
+		manifests[1234] = configMap("cm-01234", "three")
+		manifests[2345] = configMap("cm-02345", "three") + "immutable: maybe\n"
+		commit("v3")
+		requests = during(func() { w.pass("app") })
+		release := w.get("app")
+		Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False DryRunFailed"))
+		Expect(message(release, v1alpha1.ConditionApplied)).To(And(ContainSubstring("/cm-02345: "), ContainSubstring("immutable"), Not(ContainSubstring("cm-01234"))))
+		Expect(len(message(release, v1alpha1.ConditionApplied))).To(BeNumerically("<", 500))
+		Expect(writes(requests)).To(ConsistOf("patch releases/status " + w.namespace + "/app"))
+		manifests[2345] = configMap("cm-02345", "three")
+		commit("v4")
+		timed(w, "a pass once the one that was wrong is mended")
+		Expect(w.value("cm-02345")).To(Equal("three"))
 	})
 })
