@@ -119,7 +119,9 @@ func (r *run) write(ctx context.Context, item Item) error {
 func (r *run) wrote(item Item, obj *unstructured.Unstructured) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.live[item.ID] = obj
+	if obj.GetUID() != r.plan.Owner.UID { // a Release that renders itself is healthy when the rest is
+		r.live[item.ID] = obj
+	}
 	r.set.Inventory[item.ID] = entryOf(item, item.Hash)
 	if item.Action != Unchanged {
 		r.set.Changes = append(r.set.Changes, Change{ID: item.ID, Action: item.Action})

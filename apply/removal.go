@@ -118,7 +118,9 @@ func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, serv
 		r.position = pos
 	}
 	r.Ours = ours(req.Owner, obj)
-	r.Keep = req.Policy.keep(r)
+	if r.Keep = req.Owner.keeps(r); r.Keep == "" {
+		r.Keep = req.Policy.keep(r)
+	}
 	if r.Keep == "" {
 		return p.tryDelete(ctx, r)
 	}
@@ -163,6 +165,17 @@ func ours(owner Owner, obj *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(obj.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply
 	})
+}
+
+// keeps says why an object cannot be deleted before the owner itself; empty if it can.
+func (o Owner) keeps(r *Removal) string {
+	switch {
+	case r.Live.GetUID() == o.UID:
+		return "it is this Release itself"
+	case r.ID.GroupKind() == namespaceKind && r.ID.Name == o.Namespace:
+		return "it is the namespace of this Release"
+	}
+	return ""
 }
 
 // abandons says whether a missing right is no failure.
