@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,6 +12,7 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/render"
 )
 
 // assess computes the health of everything that was applied. What is on its way has until the deadline.
@@ -64,7 +66,9 @@ func (r *ReleaseReconciler) healthOfInventory(ctx context.Context, p pass) (live
 		return nil, err
 	}
 	reader := live.Reader{Client: target}
-	targets := apply.InventoryOf(shards).Targets()
+	applied := apply.InventoryOf(shards)
+	maps.DeleteFunc(applied, func(_ render.ObjectID, e v1alpha1.InventoryEntry) bool { return e.Hash == "" }) // it was only planned
+	targets := applied.Targets()
 	owned, err := reader.Owned(ctx, targets, p.owner.Labels())
 	if err != nil {
 		return nil, err
@@ -82,7 +86,9 @@ func (r *ReleaseReconciler) healthOfInventory(ctx context.Context, p pass) (live
 			gone = append(gone, live.Health{ID: t.ID, Verdict: live.Failed, Message: "it is not there"})
 			continue
 		}
-		objects = append(objects, obj)
+		if obj.GetUID() != p.release.UID { // a Release that renders itself is healthy when the rest is
+			objects = append(objects, obj)
+		}
 	}
 	return append(gone, live.Summarize(objects)...), nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -13,20 +12,13 @@ import (
 	"github.com/convoy-dev/convoy/apply"
 )
 
-// shards reads the Inventory objects of a Release.
+// shards reads the Inventory objects of a Release. They belong to it by name, as the applied objects do: so one that was forced away
+// leaves nothing behind once it is made again, and a deletion that takes the owner references off leaves nothing at all.
 func (r *ReleaseReconciler) shards(ctx context.Context, release *v1alpha1.Release) ([]v1alpha1.Inventory, error) {
 	list := &v1alpha1.InventoryList{}
 	labels := client.MatchingLabels(v1alpha1.OwnerLabels(release.Namespace, release.Name))
-	if err := r.Client.List(ctx, list, client.InNamespace(release.Namespace), labels); err != nil {
-		return nil, err
-	}
-	var shards []v1alpha1.Inventory
-	for _, shard := range list.Items {
-		if metav1.IsControlledBy(&shard, release) {
-			shards = append(shards, shard)
-		}
-	}
-	return shards, nil
+	err := r.Client.List(ctx, list, client.InNamespace(release.Namespace), labels)
+	return list.Items, err
 }
 
 // writeInventory records what a Release applied and returns the Inventory objects as they are then. Additions come first, so that
