@@ -3,6 +3,8 @@ package controllers_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -227,6 +229,28 @@ var _ = Describe("Namespaces that go away", Ordered, func() {
 		Expect(w.live("v1", "ConfigMap", "a")).To(BeNil())
 	})
 
+	It("go after the objects in them, if the render has them and allows it", func() {
+		w := newWorld()
+		w.create("app")
+		ns := w.namespace + "-mine"
+		w.commit("v1", map[string]string{
+			"ns.yaml": annotated(v1alpha1.PruneAnnotation, v1alpha1.PruneEnabled, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+ns+"}\n"),
+			"a.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: " + ns + "}\n",
+		})
+		release := w.settle("app")
+		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
+		requests := during(func() {
+			remove(w.get("app"))
+			Eventually(func() *v1alpha1.Release {
+				w.pass("app")
+				return w.find("app")
+			}).WithTimeout(time.Minute).WithPolling(50 * time.Millisecond).Should(BeNil())
+		})
+		Expect(gone(ns)()).To(BeTrue())
+		deletes := slices.DeleteFunc(writes(requests), func(s string) bool { return !strings.Contains(s, ns) || strings.Contains(s, "deletecollection") })
+		Expect(deletes[:2]).To(HaveExactElements("delete configmaps "+ns+"/a", "delete namespaces "+ns+"/"+ns))
+	})
+
 	It("take the Releases in them along, with their objects elsewhere and their keys in the store", func() {
 		store := GinkgoT().TempDir()
 		w, there := newWorldWithStore("file://"+store+"?no_tmp_dir=true"), newWorld()
@@ -278,19 +302,47 @@ var _ = Describe("The inventory", func() {
 		Expect(w.shards("app")).To(BeEmpty())
 	})
 
-	It("of somebody else with the labels of a Release is not believed", func() {
+	It("does not make convoy delete what it never applied, whatever somebody writes into it", func() {
 		w := newWorld()
 		w.asUser("kubectl", configMap("theirs", "one"))
 		w.create("app")
-		fake := &v1alpha1.Inventory{ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: "fake", Labels: v1alpha1.OwnerLabels(w.namespace, "app"),
-		}, Entries: []v1alpha1.InventoryEntry{
-			{Version: "v1", Kind: "ConfigMap", Namespace: w.namespace, Name: "theirs"},
-		}}
-		Expect(env.Client.Create(context.Background(), fake)).To(Succeed())
+		Expect(env.Client.Create(context.Background(), &v1alpha1.Inventory{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "fake", Labels: v1alpha1.OwnerLabels(w.namespace, "app")},
+			Entries:    []v1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Namespace: w.namespace, Name: "theirs"}},
+		})).To(Succeed())
 		w.deploy("app", "one")
 		w.delete("app")
 		Expect(w.value("theirs")).To(Equal("one"))
-		remove(fake)
+	})
+
+	It("belongs to the next Release of the name, if one was forced away", func() {
+		w := newWorld()
+		w.create("app")
+		w.commit("v1", configMaps("a", "b"))
+		w.settle("app")
+		w.edit("app", func(r *v1alpha1.Release) { r.Finalizers = nil })
+		remove(w.get("app"))
+		Expect(w.find("app")).To(BeNil())
+		w.create("app")
+		w.commit("v2", configMaps("a"))
+		release := w.settle("app")
+		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
+		Expect(w.live("v1", "ConfigMap", "b")).To(BeNil())
+		Expect(w.recorded("app")).To(ConsistOf(w.ids("a")...))
+		w.delete("app")
+		Expect(w.shards("app")).To(BeEmpty())
+	})
+
+	It("survives that its owner reference is taken off, as kubectl delete --cascade=orphan does", func() {
+		w := newWorld()
+		w.create("app")
+		w.commit("v1", configMaps("a"))
+		w.settle("app")
+		shard := w.shards("app")[0]
+		shard.OwnerReferences = nil
+		Expect(env.Client.Update(context.Background(), &shard)).To(Succeed())
+		w.delete("app")
+		Expect(w.live("v1", "ConfigMap", "a")).To(BeNil())
+		Expect(w.shards("app")).To(BeEmpty())
 	})
 })

@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -293,5 +294,25 @@ var _ = Describe("Health", func() {
 		release := w.get("app")
 		Expect(condition(release, v1alpha1.ConditionHealthy)).To(Equal("False Degraded"))
 		Expect(message(release, v1alpha1.ConditionHealthy)).To(ContainSubstring("Job.batch " + w.namespace + "/migrate"))
+	})
+
+	It("does not miss what was planned and never applied", func() {
+		w := newWorld()
+		w.create("app")
+		w.commit("v1", map[string]string{"a.yaml": configMap("a", "v1")})
+		w.settle("app")
+		w.commit("v2", map[string]string{"a.yaml": configMap("a", "v1"), "web.yaml": deployment("web", "v2"), "last.yaml": inWave(1, configMap("last", "v2"))})
+		w.pass("app")
+		w.becomeHealthy("web")
+		w.source.Fail(errors.New("no route to host"))
+		w.pass("app")
+		release := w.get("app")
+		Expect(condition(release, v1alpha1.ConditionRendered)).To(Equal("False SourceFailed"))
+		Expect(condition(release, v1alpha1.ConditionHealthy)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionHealthy))
+		remove(w.live("v1", "ConfigMap", "a"))
+		w.pass("app")
+		release = w.get("app")
+		Expect(condition(release, v1alpha1.ConditionHealthy)).To(Equal("False Degraded"))
+		Expect(message(release, v1alpha1.ConditionHealthy)).To(ContainSubstring("ConfigMap " + w.namespace + "/a"))
 	})
 })
