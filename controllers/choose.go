@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/render"
 	"github.com/convoy-dev/convoy/renderstore"
+	"github.com/convoy-dev/convoy/source"
 )
 
 // choose selects the render that this pass applies: for a Release that is being deleted the empty one, else the pinned one, else what
@@ -93,7 +95,10 @@ func provenance(ctx context.Context, p pass, ref render.Ref) (revision, summary 
 	if err != nil {
 		log.FromContext(ctx).Info("The history of a pinned render cannot be read", "renderRef", ref.String(), "error", err.Error())
 	}
-	return cmp.Or(revision, summary), cmp.Or(summary, revision)
+	if revision == "" { // a source that was moved since leaves its summary whole
+		revision = strings.TrimPrefix(summary, source.OriginOf(p.release.Spec.Source)+"@")
+	}
+	return revision, cmp.Or(summary, revision)
 }
 
 // summaryOf is the summary of a render in the history; empty if it has no entry.

@@ -87,7 +87,7 @@ var _ = Describe("A pin", func() {
 		Expect(w.value("a")).To(Equal("1"))
 		Expect(release.Status.Pin.Intent).To(Equal(v1alpha1.PinFreeze))
 		Expect(release.Status.LastSuccessful.RenderRef).To(Equal(one))
-		Expect(release.Status.LastSuccessful.Revision).To(HaveSuffix("1"))
+		Expect(release.Status.LastSuccessful.Revision).To(Equal("1"))
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
 		Expect(condition(release, v1alpha1.ConditionRendered)).To(Equal("False SourceFailed"))
 	})

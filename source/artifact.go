@@ -32,8 +32,8 @@ func (a *Artifact) Close() {
 	}
 }
 
-// originOf is the Artifact.Origin of a source whose URL holds no credentials.
-func originOf(src v1alpha1.Source) string {
+// OriginOf is the Artifact.Origin of a source whose URL holds no credentials.
+func OriginOf(src v1alpha1.Source) string {
 	switch {
 	case src.Git != nil:
 		return src.Git.URL

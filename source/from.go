@@ -15,7 +15,7 @@ import (
 
 // fetch returns the files that a ConfigMap or Secret holds.
 func (r objectReader) fetch(ctx context.Context, namespace string, src *v1alpha1.FromSource) (*Artifact, error) {
-	origin := originOf(v1alpha1.Source{From: src})
+	origin := OriginOf(v1alpha1.Source{From: src})
 	files, err := r.files(ctx, namespace, src)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", origin, err)

@@ -44,5 +44,5 @@ func (s *Static) Fetch(ctx context.Context, req Request) (*Artifact, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	return &Artifact{Revision: s.revision, Origin: originOf(req.Source), FS: s.files}, nil
+	return &Artifact{Revision: s.revision, Origin: OriginOf(req.Source), FS: s.files}, nil
 }

@@ -101,6 +101,9 @@ func (c *cluster) git(ctx context.Context) error {
 	return nil
 }
 
+// gitStop stops the Git server of the demo.
+func (c *cluster) gitStop(ctx context.Context) error { return c.stop(ctx, c.gitServer().name()) }
+
 // down stops everything that runs, from the top down.
 func (c *cluster) down(ctx context.Context) error {
 	running, err := c.running()

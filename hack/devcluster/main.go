@@ -19,13 +19,14 @@ import (
 	"github.com/convoy-dev/convoy/internal/controlplane"
 )
 
-const usage = `usage: devcluster up|git|down|reset|status
+const usage = `usage: devcluster up|git|git-stop|down|reset|status
 
-  up      start what is not running, and wait until it works
-  git     start the Git server of the demo, and print its URL
-  down    stop everything; the state stays
-  reset   stop everything, and forget the state
-  status  say what runs
+  up        start what is not running, and wait until it works
+  git       start the Git server of the demo, and print its URL
+  git-stop  stop the Git server of the demo
+  down      stop everything; the state stays
+  reset     stop everything, and forget the state
+  status    say what runs
 `
 
 func main() {
@@ -40,11 +41,12 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	commands := map[string]func(*cluster, context.Context) error{
-		"up":     (*cluster).up,
-		"git":    (*cluster).git,
-		"down":   (*cluster).down,
-		"reset":  (*cluster).reset,
-		"status": (*cluster).status,
+		"up":       (*cluster).up,
+		"git":      (*cluster).git,
+		"git-stop": (*cluster).gitStop,
+		"down":     (*cluster).down,
+		"reset":    (*cluster).reset,
+		"status":   (*cluster).status,
 	}
 	if len(args) != 1 || commands[args[0]] == nil {
 		fmt.Fprint(os.Stderr, usage)
