@@ -177,7 +177,7 @@ func mayConfigurePlugin(node *yaml.Node) bool {
 func admitPluginConfig(text []byte) error {
 	resources, err := provider.NewDefaultDepProvider().GetResourceFactory().SliceFromBytes(text)
 	if err != nil {
-		return nil // kustomize will fail on it in the same way
+		return nil //nolint:nilerr // a patch need not be an object; where kustomize needs one, it will fail on it in the same way
 	}
 	for _, res := range resources {
 		if res.GetGvk().Group != "" || res.GetGvk().Version != konfig.BuiltinPluginApiVersion {

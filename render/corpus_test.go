@@ -126,7 +126,7 @@ func TestPlainOfTheCorpusIsWhatKubectlReads(t *testing.T) {
 		t.Run(dir, func(t *testing.T) {
 			var want []*unstructured.Unstructured
 			fsys := corpusFS(t)
-			err := fs.WalkDir(fsys, dir, func(name string, entry fs.DirEntry, err error) error {
+			err := fs.WalkDir(fsys, dir, func(name string, _ fs.DirEntry, err error) error {
 				if err != nil || path.Ext(name) != ".yaml" {
 					return err
 				}

@@ -138,10 +138,10 @@ func references(k *types.Kustomization) []reference {
 	addPaths(usePluginConfig, "generators", k.Generators...)
 	addPaths(usePluginConfig, "transformers", k.Transformers...)
 	addPaths(usePluginConfig, "validators", k.Validators...)
-	for _, patch := range k.PatchesStrategicMerge {
+	for _, patch := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and still read
 		addPaths(useManifest, "patchesStrategicMerge", string(patch))
 	}
-	for _, patch := range k.PatchesJson6902 {
+	for _, patch := range k.PatchesJson6902 { //nolint:staticcheck // deprecated, and still read
 		add(useManifest, "patchesJson6902", patch.Path)
 	}
 	for _, patch := range k.Patches {
@@ -179,10 +179,10 @@ func inlineTexts(k *types.Kustomization) []reference {
 			texts = append(texts, reference{fmt.Sprintf("%s[%d]", field, number), text, use})
 		}
 	}
-	for i, patch := range k.PatchesStrategicMerge {
+	for i, patch := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and still read
 		add(useManifest, "patchesStrategicMerge", i, string(patch))
 	}
-	for i, patch := range k.PatchesJson6902 {
+	for i, patch := range k.PatchesJson6902 { //nolint:staticcheck // deprecated, and still read
 		add(useManifest, "patchesJson6902", i, patch.Patch)
 	}
 	for i, patch := range k.Patches {

@@ -58,23 +58,26 @@ func schemaReferences(value any, targets []string) []string {
 
 // checkReference follows a reference as kustomize does.
 func checkReference(target string, root *spec.Schema) error {
-	seen := map[string]bool{}
-	for target != "" {
+	for seen := map[string]bool{}; target != ""; target = nextReference(target, root) {
 		if seen[target] {
 			return errSchemaLoop
 		}
 		seen[target] = true
-		ref, err := spec.NewRef(target)
-		if err != nil {
-			return nil // kustomize stops here too
-		}
-		schema, err := openapi.Resolve(&ref, root)
-		if err != nil {
-			return nil // kustomize stops here too
-		}
-		target = schema.Ref.String()
 	}
 	return nil
+}
+
+// nextReference returns the reference that another one leads to; empty if it leads to something else, or nowhere.
+func nextReference(target string, root *spec.Schema) string {
+	ref, err := spec.NewRef(target)
+	if err != nil {
+		return ""
+	}
+	schema, err := openapi.Resolve(&ref, root)
+	if err != nil {
+		return ""
+	}
+	return schema.Ref.String()
 }
 
 // definition is the part of an OpenAPI definition that kustomize reads from the files of the field crds.

@@ -123,6 +123,28 @@ func TestConcurrentBuildsDoNotSeeEachOthersSchema(t *testing.T) {
 	builds.Wait()
 }
 
+// A new process of kustomize that is given a schema knows no other: without that of a Deployment, a patch replaces its containers.
+func TestASchemaOfItsOwnTakesThePlaceOfTheBuiltInOne(t *testing.T) {
+	source := files{
+		"app/kustomization.yaml": "openapi: {path: by-name.json}\nresources: [deployment.yaml]\npatches: [{path: patch.yaml}]\n",
+		"app/by-name.json":       schemaWithKey("name"),
+		"app/deployment.yaml":    deployment,
+		"app/patch.yaml":         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\nspec: {template: {spec: {containers: [{name: sidecar, image: example.com/sidecar}]}}}\n",
+	}
+	containers := func() int {
+		r := source.mustBuild(t, v1alpha1.RenderAuto, "app")
+		return strings.Count(string(r.Bytes()), `"image":`)
+	}
+	everything.mustBuild(t, v1alpha1.RenderAuto, "overlays/prod") // leaves the built-in schema behind
+	if got := containers(); got != 1 {
+		t.Errorf("with a schema: %d containers, want 1", got)
+	}
+	source["app/kustomization.yaml"] = "resources: [deployment.yaml]\npatches: [{path: patch.yaml}]\n"
+	if got := containers(); got != 2 {
+		t.Errorf("without one: %d containers, want 2", got)
+	}
+}
+
 func TestSchemasThatNeverEndAreRefused(t *testing.T) {
 	loop := `{"definitions": {"A": {"$ref": "#/definitions/B"}, "B": {"$ref": "#/definitions/A"}, "Thing": {"properties": {"spec": {"$ref": "#/definitions/A"}},
 		"x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "Thing", "version": "v1"}]}}}`

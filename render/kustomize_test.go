@@ -331,6 +331,11 @@ func TestSymbolicLinksInAKustomization(t *testing.T) {
 			wantError(t, err, tc.want)
 		})
 	}
+	t.Run("the kustomization outside", func(t *testing.T) {
+		fsys := onDisk(t, files{"app/kustomization.yml": "namePrefix: x\n"}, map[string]string{"app/kustomization.yaml": "/etc/hostname"})
+		_, err := Build(t.Context(), fsys, "app", v1alpha1.RenderSpec{Type: v1alpha1.RenderKustomize})
+		wantError(t, err, "app/kustomization.yaml: is a symbolic link that leaves the source, to /etc/hostname: commit the file itself")
+	})
 }
 
 func TestKustomizeHasLimits(t *testing.T) {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"testing"
 
@@ -16,7 +17,7 @@ func anyValue(depth int) *rapid.Generator[any] {
 		rapid.Bool().AsAny(),
 		rapid.Int64().AsAny(),
 		rapid.Float64().AsAny(),
-		rapid.SampledFrom([]any{-0.0, 0.0, 1e6, 1e20, 1e21, 1e-7, 9007199254740993.0, 9223372036854775808.0}),
+		rapid.SampledFrom([]any{math.Copysign(0, -1), 0.0, 1e6, 1e20, 1e21, 1e-7, 9007199254740993.0, 9223372036854775808.0}),
 		rapid.String().AsAny(),
 	}
 	if depth == 0 {

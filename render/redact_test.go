@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/base64"
+	"errors"
 	"strings"
 	"testing"
 
@@ -93,6 +94,12 @@ func TestErrorsNeverHoldTheValueOfASecret(t *testing.T) {
 			wantNoSecret(t, err)
 		})
 	}
+}
+
+func TestAnUnknownMessageOfAYAMLParserIsNotPassedOn(t *testing.T) {
+	wantError(t, errYAML(3, errors.New("yaml: line 2: did not like `hunter2`")), "line 4: is not valid YAML")
+	wantError(t, errYAML(3, errors.New("yaml: unmarshal errors:\n  line 2: hunter2\n  line 3: hunter2")), "line 4: is not valid YAML")
+	wantError(t, errYAML(3, errors.New("hunter2")), "line 3: is not valid YAML")
 }
 
 func TestErrorsOfKustomizeNeverHoldTheValueOfASecret(t *testing.T) {
