@@ -96,7 +96,7 @@ func (r *ReleaseReconciler) announce(ctx context.Context, p pass, next v1alpha1.
 	logger := log.FromContext(ctx)
 	r.announcePin(p)
 	if failure != nil && failure.Status == "False" {
-		logger.Info("Pass failed", "condition", failure.Condition, "reason", failure.Reason, "error", failure.Err.Error())
+		logger.Info("Pass failed", "condition", failure.Condition, "reason", failure.Reason, "error", shortened(failure.Err.Error()))
 		reason := failure.Reason
 		if p.deleting() {
 			reason = v1alpha1.EventDeletionHeld
