@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,12 +36,37 @@ func NewOptions() *Options {
 }
 
 // AddFlags adds the flags of the options.
-func (o *Options) AddFlags(flags *pflag.FlagSet) { o.Recommended.AddFlags(flags) }
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Recommended.AddFlags(flags)
+	// A certificate that the server makes for itself is none that an APIService could name an authority for.
+	flags.Lookup("cert-dir").Hidden = true
+	flags.Lookup("kubeconfig").Usage = "The kubeconfig file of the cluster, where the server does not run in it. " +
+		"It also stands in for --authentication-kubeconfig and --authorization-kubeconfig."
+}
 
-// Run serves until the context ends. What is wrong with the options is an error of its own.
+// complete sets what follows from other options.
+func (o *Options) complete() {
+	kubeconfig := o.Recommended.CoreAPI.CoreAPIKubeconfigPath
+	authentication, authorization := o.Recommended.Authentication, o.Recommended.Authorization
+	authentication.RemoteKubeConfigFile = cmp.Or(authentication.RemoteKubeConfigFile, kubeconfig)
+	authorization.RemoteKubeConfigFile = cmp.Or(authorization.RemoteKubeConfigFile, kubeconfig)
+}
+
+// check says what is wrong with the options.
+func (o *Options) check() error {
+	errs := o.Recommended.Validate()
+	if pair := o.Recommended.SecureServing.ServerCert.CertKey; pair.CertFile == "" || pair.KeyFile == "" {
+		errs = append(errs, errors.New("flags --tls-cert-file and --tls-private-key-file: want the certificate of the server, "+
+			"which the caBundle of its APIService verifies"))
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+// Run serves until the context ends. It fails if an option is wrong, or the cluster cannot be reached.
 func (o *Options) Run(ctx context.Context) error {
-	if errs := o.Recommended.Validate(); len(errs) > 0 {
-		return utilerrors.NewAggregate(errs)
+	o.complete()
+	if err := o.check(); err != nil {
+		return err
 	}
 	server, err := o.newServer()
 	if err != nil {
@@ -81,10 +107,7 @@ func (o *Options) config() (*genericapiserver.RecommendedConfig, error) {
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(convoyopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIV3Config.Info.Title = "convoy"
 	if err := o.Recommended.ApplyTo(config); err != nil {
-		return nil, fmt.Errorf("set up the server: %w", err)
-	}
-	if config.ClientConfig == nil {
-		return nil, errors.New("set up the server: there is no cluster: run in one, or set --kubeconfig, --authentication-kubeconfig and --authorization-kubeconfig")
+		return nil, fmt.Errorf("set up the server: %w; outside of a cluster it needs --kubeconfig", err)
 	}
 	return config, nil
 }

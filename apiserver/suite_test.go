@@ -5,8 +5,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/convoy-dev/convoy/apiserver/apiservertest"
 	"github.com/convoy-dev/convoy/internal/testenv"
@@ -23,7 +23,8 @@ func TestAPIServer(t *testing.T) {
 }
 
 var _ = BeforeSuite(func() {
-	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	ctrl.SetLogger(GinkgoLogr)
+	klog.SetLogger(GinkgoLogr)
 	env = testenv.Start(GinkgoTB(), testenv.WithAggregation())
 	server = apiservertest.Start(GinkgoTB(), env)
 })

@@ -83,8 +83,6 @@ func (s *Server) run(tb testing.TB, listener net.Listener, kubeconfig string) {
 	recommended.SecureServing.ServerCert.CertKey.CertFile = filepath.Join(dir, "apiserver.crt")
 	recommended.SecureServing.ServerCert.CertKey.KeyFile = filepath.Join(dir, "apiserver.key")
 	recommended.CoreAPI.CoreAPIKubeconfigPath = kubeconfig
-	recommended.Authentication.RemoteKubeConfigFile = kubeconfig
-	recommended.Authorization.RemoteKubeConfigFile = kubeconfig
 
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

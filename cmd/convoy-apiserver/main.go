@@ -22,7 +22,7 @@ func command() *cobra.Command {
 		Use:   "convoy-apiserver",
 		Short: "Serve the pin of a Release, and requests to sync one",
 		Long: "convoy-apiserver serves subresources.convoy.dev behind kube-apiserver, which an APIService tells about it.\n" +
-			"Outside of a cluster it needs --kubeconfig, --authentication-kubeconfig and --authorization-kubeconfig.",
+			"Outside of a cluster it needs --kubeconfig.",
 		Args:         cobra.NoArgs,
 		SilenceUsage: true,
 		RunE: func(*cobra.Command, []string) error {
