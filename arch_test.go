@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"internal/pki":          {},
 	"internal/testenv":      {"internal/controlplane", "internal/pki", "api/v1alpha1"},
 
-	"hack/...": {"internal/controlplane", "internal/gitserver"},
+	"hack/...": {"internal/controlplane", "internal/gitserver", "internal/manifests", "internal/pki"},
 }
 
 // testSupport are the packages that exist for tests. Only tests import them; hack may too, where the table says so.

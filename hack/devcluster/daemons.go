@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/convoy-dev/convoy/internal/controlplane"
 )
@@ -29,7 +31,7 @@ func (c *cluster) etcd() daemon {
 
 func (c *cluster) kubeAPIServer() daemon {
 	pki := func(name string) string { return c.path("pki", name) }
-	return daemon{path: "kube-apiserver", ready: answers(c.apiServer() + "/readyz"), args: []string{
+	args := []string{
 		"--etcd-servers=http://" + address(c.ports.EtcdClient),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports.APIServer),
 		"--endpoint-reconciler-type=none", // its address is loopback, which Endpoints do not take
@@ -40,13 +42,12 @@ func (c *cluster) kubeAPIServer() daemon {
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + pki("service-account.key"),
 		"--service-account-signing-key-file=" + pki("service-account.key"),
-		// How API servers behind this one learn who asks.
-		"--requestheader-client-ca-file=" + pki("front-proxy-ca.crt"),
-		"--requestheader-allowed-names=front-proxy-client",
-		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
-		"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-uid-headers=X-Remote-Uid",
-		"--proxy-client-cert-file=" + pki("front-proxy-client.crt"), "--proxy-client-key-file=" + pki("front-proxy-client.key"),
-	}}
+	}
+	aggregation := controlplane.AggregationFlags(pki("front-proxy-ca.crt"), frontProxyClient, pki(frontProxyClient+".crt"), pki(frontProxyClient+".key"))
+	for _, name := range slices.Sorted(maps.Keys(aggregation)) {
+		args = append(args, "--"+name+"="+aggregation[name])
+	}
+	return daemon{path: "kube-apiserver", ready: answers(c.apiServer() + "/readyz"), args: args}
 }
 
 func (c *cluster) kubeControllerManager() daemon {
@@ -87,9 +88,8 @@ func (c *cluster) controllerManager() daemon {
 
 // subresources serves releases/pin and releases/sync, behind the API server.
 func (c *cluster) subresources() daemon {
-	kubeconfig := c.kubeconfigOf(apiServerAccount)
 	return daemon{path: c.path("bin", "convoy-apiserver"), ready: c.subresourcesReady, args: []string{
-		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--kubeconfig=" + c.kubeconfigOf(apiServerAccount),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports.Subresources),
 		"--tls-cert-file=" + c.path("pki", apiServerAccount+"-tls.crt"), "--tls-private-key-file=" + c.path("pki", apiServerAccount+"-tls.key"),
 	}}

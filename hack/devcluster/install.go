@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,7 +14,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
+
+	"github.com/convoy-dev/convoy/internal/manifests"
 )
 
 const (
@@ -39,7 +39,7 @@ func (c *cluster) client() (client.Client, error) {
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// install applies the CRDs of this repository, waits until they are served, and makes the nodes.
+// install applies the manifests of convoy, waits until its kinds are served, and makes the nodes.
 func (c *cluster) install(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, installDeadline)
 	defer cancel()
@@ -47,39 +47,36 @@ func (c *cluster) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(c.root, "config", "crd", "convoy.dev_*.yaml"))
+	ca, err := os.ReadFile(c.path("pki", "ca.crt"))
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		if err := installCRD(ctx, api, file); err != nil {
-			return fmt.Errorf("install %s: %w", file, err)
-		}
-	}
-	for _, name := range nodes {
-		if err := apply(ctx, api, node(name)); err != nil {
-			return fmt.Errorf("make node %s: %w", name, err)
-		}
-	}
-	if err := c.installConvoy(ctx, api); err != nil {
+	objects, err := manifests.ForProcesses(manifests.Processes{
+		APIServerPort: c.ports.Subresources, APIServerCA: ca,
+		WebhookPort: c.ports.Webhooks, WebhookCA: ca,
+	})
+	if err != nil {
 		return err
 	}
-	fmt.Printf("%-26sinstalled\n", "CRDs, RBAC and nodes")
+	for _, name := range nodes {
+		objects = append(objects, node(name))
+	}
+	for _, object := range objects {
+		if err := apply(ctx, api, object); err != nil {
+			return fmt.Errorf("install %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		if err := awaitServed(ctx, api, object); err != nil {
+			return fmt.Errorf("wait for %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	fmt.Printf("%-26sinstalled\n", "manifests and nodes")
 	return nil
 }
 
-// installCRD applies a file with one CRD and waits until its kind is served.
-func installCRD(ctx context.Context, api client.Client, file string) error {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	object := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(content, object); err != nil {
-		return err
-	}
-	if err := apply(ctx, api, object); err != nil {
-		return err
+// awaitServed waits until the kind of a CRD is served. Of other objects there is nothing to wait for.
+func awaitServed(ctx context.Context, api client.Client, object *unstructured.Unstructured) error {
+	if object.GetKind() != "CustomResourceDefinition" {
+		return nil
 	}
 	return wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
 		var crd apiextensionsv1.CustomResourceDefinition
