@@ -117,6 +117,8 @@ func TestAPinIsAppliedOnlyOnceEverythingSaysSo(t *testing.T) {
 		"the source fails all the same": {with(pinOn(appliedRelease(), refA), condition("Rendered", metav1.ConditionFalse, "SourceFailed", "no route")), reached, ""},
 		"a failure of an earlier pin": {changed(saying(pinOn(appliedRelease(), refA), metav1.ConditionFalse, "Pinned", true),
 			func(r *v1alpha1.Release) { r.Generation = 4 }), pending, "not looked at"},
+		"what stalls is the source": {with(saying(pinOn(appliedRelease(), refA), metav1.ConditionFalse, "DeployFailed", false),
+			condition("Stalled", metav1.ConditionTrue, "RenderFailed", "a.yaml")), pending, "convoy tries on"},
 		"an earlier failure that stalls": {changed(saying(pinOn(appliedRelease(), refA), metav1.ConditionFalse, "DeployFailed", true),
 			func(r *v1alpha1.Release) {
 				r.Generation = 4

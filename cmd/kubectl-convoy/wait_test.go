@@ -113,21 +113,6 @@ func gated(play script, gate <-chan struct{}) script {
 	}
 }
 
-// settle lets a script move podinfo to its end, and waits for that.
-func (w *world) settle(t *testing.T, namespace string) {
-	t.Helper()
-	events, err := w.Client.Watch(t.Context(), &v1alpha1.ReleaseList{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer events.Stop()
-	for event := range events.ResultChan() {
-		if r, ok := event.Object.(*v1alpha1.Release); ok && r.Namespace == namespace && !unseen(r) && reasonOf(r, v1alpha1.ConditionApplied) == v1alpha1.ReasonSucceeded {
-			return
-		}
-	}
-}
-
 func waitUntilApplied(t *testing.T, w *world) {
 	for name, tc := range map[string]struct {
 		line, says, runs string
@@ -233,6 +218,7 @@ type cable struct {
 	listener net.Listener
 	target   string
 	mu       sync.Mutex
+	broken   bool
 	conns    []net.Conn
 }
 
@@ -281,9 +267,9 @@ func (c *cable) accept() {
 			_ = near.Close()
 			continue
 		}
-		c.mu.Lock()
-		c.conns = append(c.conns, near, far)
-		c.mu.Unlock()
+		if !c.hold(near, far) {
+			continue
+		}
 		for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 			go func() {
 				_, _ = io.Copy(pair[0], pair[1])
@@ -293,24 +279,47 @@ func (c *cable) accept() {
 	}
 }
 
-// cut ends all connections there are.
+// hold keeps a connection for the time that it may be cut, unless the cable is broken.
+func (c *cable) hold(near, far net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken {
+		_, _ = near.Close(), far.Close()
+		return false
+	}
+	c.conns = append(c.conns, near, far)
+	return true
+}
+
+// cut ends all connections, and lets no new one through until mend.
 func (c *cable) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.broken = true
 	for _, conn := range c.conns {
 		_ = conn.Close()
 	}
 	c.conns = nil
 }
 
+func (c *cable) mend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = false
+}
+
 func waitSurvivesALostConnection(t *testing.T, w *world) {
 	namespace := w.release(t)
 	cable, alice := newCable(t, w.alice)
+	gate := make(chan struct{})
 	cmd := start(t.Context(), alice, namespace, "release pin podinfo --wait")
 	cmd.stderr.await(t, "convoy has not looked")
+	control(t, w.Environment, namespace, gated(works, gate))
+	cmd.stderr.await(t, "Waiting for wave 2") // it came by the watch
 	cable.cut()
-	control(t, w.Environment, namespace, works)
-	w.settle(t, namespace)
+	cmd.stderr.await(t, "Trying again: list Releases in namespace "+namespace)
+	close(gate)
+	cable.mend()
 	expect(t, cmd.ends(t), codeDone, []string{"a freeze"}, []string{"all are healthy"})
 }
 
