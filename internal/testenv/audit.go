@@ -43,15 +43,21 @@ func WithAuditLog() Option {
 // ResponseComplete.
 func (e *Environment) Requests(tb testing.TB) []auditv1.Event {
 	tb.Helper()
-	if e.auditLog == "" {
-		tb.Fatal("the environment has no audit log: start it with testenv.WithAuditLog()")
-	}
-	log, err := os.ReadFile(e.auditLog)
-	if err != nil {
-		tb.Fatalf("read the audit log: %v", err)
-	}
+	return e.RequestsSince(tb, 0)
+}
+
+// Now is the end of the audit log, for RequestsSince.
+func (e *Environment) Now(tb testing.TB) int {
+	tb.Helper()
+	return bytes.LastIndexByte(e.readAuditLog(tb), '\n') + 1
+}
+
+// RequestsSince are the Requests without those that were in the log before.
+func (e *Environment) RequestsSince(tb testing.TB, position int) []auditv1.Event {
+	tb.Helper()
+	log := e.readAuditLog(tb)[position:]
 	var requests []auditv1.Event
-	position := map[types.UID]int{}
+	at := map[types.UID]int{}
 	for line := range bytes.Lines(log) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
 			break // still being written
@@ -60,14 +66,28 @@ func (e *Environment) Requests(tb testing.TB) []auditv1.Event {
 		if err := json.Unmarshal(line, &event); err != nil {
 			tb.Fatalf("read the audit log: %v", err)
 		}
-		if at, ok := position[event.AuditID]; ok {
-			requests[at] = event // a later stage of the same request
-			continue
+		i, seen := at[event.AuditID]
+		switch {
+		case seen:
+			requests[i] = event // a later stage of the same request
+		case event.Stage == auditv1.StageRequestReceived:
+			at[event.AuditID] = len(requests)
+			requests = append(requests, event)
 		}
-		position[event.AuditID] = len(requests)
-		requests = append(requests, event)
 	}
 	return requests
+}
+
+func (e *Environment) readAuditLog(tb testing.TB) []byte {
+	tb.Helper()
+	if e.auditLog == "" {
+		tb.Fatal("the environment has no audit log: start it with testenv.WithAuditLog()")
+	}
+	log, err := os.ReadFile(e.auditLog)
+	if err != nil {
+		tb.Fatalf("read the audit log: %v", err)
+	}
+	return log
 }
 
 // IsWrite says that a request may have changed something: it has a verb of a write, and is no dry run.
