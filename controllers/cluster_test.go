@@ -140,11 +140,11 @@ func (w *world) recorded(name string) []string {
 // during are the requests that the API server received while f ran, with their bodies.
 func during(f func()) []auditv1.Event {
 	GinkgoHelper()
-	before := len(env.Requests(GinkgoTB()))
+	before := env.Now(GinkgoTB())
 	f()
 	var requests []auditv1.Event
 	Eventually(func(g Gomega) {
-		requests = env.Requests(GinkgoTB())[before:]
+		requests = env.RequestsSince(GinkgoTB(), before)
 		g.Expect(requests).NotTo(ContainElement(And(HaveField("Verb", Not(Equal("watch"))), HaveField("Stage", auditv1.StageRequestReceived))))
 	}).WithTimeout(10 * time.Second).WithPolling(5 * time.Millisecond).Should(Succeed())
 	return requests
