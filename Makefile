@@ -39,6 +39,7 @@ dev-reset: devtools ## Stop the cluster and convoy, and forget their state.
 .PHONY: build
 build: ## Build convoy into .local/bin.
 	@go build -v -o .local/bin/ ./cmd/... 2>&1 | hack/progress convoy
+	@install -m 0755 cmd/kubectl-convoy/kubectl_complete-convoy .local/bin/
 
 .PHONY: test
 test: deps controlplane ## Run all tests.
