@@ -62,7 +62,7 @@ func (r Reader) Owned(ctx context.Context, targets []Target, labels map[string]s
 		err := r.list(ctx, g.gvk, g.namespace, labels, func(obj *unstructured.Unstructured) { listed[render.IDOf(obj)] = obj })
 		for _, id := range wanted {
 			if err != nil && !NotServed(err) { // of what is not served there is nothing
-				unlisted[id] = fmt.Errorf("list %s in namespace %q: %w", g.gvk.GroupKind(), g.namespace, err)
+				unlisted[id] = fmt.Errorf("list its kind: %w", err)
 			} else if obj := listed[id]; obj != nil {
 				found[id] = obj
 			}
