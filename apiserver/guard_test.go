@@ -230,6 +230,17 @@ var _ = Describe("The end of an expired pin", func() {
 		Expect(current(release).Pin).NotTo(BeNil())
 	})
 
+	It("is refused where the API server does not note any more who writes what; an unpin works", func() {
+		release := pinnedFor(time.Second)
+		expires := release.Pin.ExpiresAt.Time
+		reset := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`))
+		Expect(env.Client.Patch(context.Background(), release, reset)).To(Succeed())
+		Eventually(time.Now).WithTimeout(time.Minute).Should(BeTemporally(">", expires.Add(time.Second)))
+		Expect(apierrors.IsForbidden(end(writer, current(release), controller))).To(BeTrue())
+		Expect(admin().remove(release, nil).code).To(Equal(http.StatusOK))
+		Expect(current(release).Pin).To(BeNil())
+	})
+
 	It("cannot be brought forward by a time that convoy makes up", func() {
 		release := pinnedFor(time.Hour)
 		later := metav1.NewTime(time.Now().Add(24 * time.Hour))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -18,6 +20,7 @@ import (
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/internal/controlplane"
 	"github.com/convoy-dev/convoy/internal/manifests"
 	"github.com/convoy-dev/convoy/internal/testenv"
 )
@@ -62,6 +65,21 @@ var _ = Describe("kubectl", func() {
 		Expect(current(release).Pin).To(BeNil())
 		said, _ = kubectl(alice, "", append([]string{"get", "--no-headers"}, resource(release)...)...)
 		Expect(said).To(MatchRegexp(`^` + release.Name + `\s*$`))
+	})
+
+	It("replaces a pin by the sample", func() {
+		root, err := controlplane.Root()
+		Expect(err).NotTo(HaveOccurred())
+		content, err := os.ReadFile(filepath.Join(root, "config", "samples", "pin.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		release := &v1alpha1.Release{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "podinfo"}}
+		release.Spec.Source.From = &v1alpha1.FromSource{Kind: v1alpha1.FromConfigMap, Name: "files"}
+		Expect(env.Client.Create(context.Background(), release)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return env.Client.Delete(ctx, release) })
+		setApplied(release, refA)
+		said, ok := kubectl(env.User, string(content), "replace", "--subresource=pin", "-f", "-")
+		Expect(ok).To(BeTrue(), said)
+		Expect(current(release).Pin).To(And(HaveField("RenderRef", refA), HaveField("ExpiresAt.Time.Year()", 2099)))
 	})
 
 	It("sends raw requests", func() {

@@ -11,7 +11,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apiserver/apiservertest"
@@ -79,6 +81,44 @@ var _ = Describe("Without the webhooks", Serial, func() {
 		Expect(requestedAt(now)).To(BeTemporally("~", time.Now(), time.Minute))
 	})
 })
+
+var _ = Describe("Admission policies of others", Serial, func() {
+	It("see who pins what, and refuse a pin", func() {
+		namespace := env.Namespace(GinkgoTB())
+		alice := pinner(namespace, "alice")
+		release := applied(namespace)
+		policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+		Expect(yaml.Unmarshal([]byte(pinsEnd), policy)).To(Succeed())
+		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+		binding.Name = policy.Name
+		binding.Spec.PolicyName = policy.Name
+		binding.Spec.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}
+		for _, object := range []client.Object{policy, binding} {
+			Expect(env.Client.Create(context.Background(), object)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) error { return env.Client.Delete(ctx, object) })
+		}
+		pin := func() answer { return alice.put(release, pinOn(release, refB), "dryRun=All") }
+		Eventually(func() int { return pin().code }).WithTimeout(time.Minute).Should(Equal(http.StatusUnprocessableEntity))
+		Expect(pin().status().Message).To(ContainSubstring("spec.expiresAt: every pin of alice has to end"))
+		body := pinOn(release, refB)
+		body.Spec.ExpiresAt = new(metav1.NewTime(time.Now().Add(time.Hour)))
+		Expect(alice.put(release, body).code).To(Equal(http.StatusOK))
+		Expect(alice.remove(release, nil).code).To(Equal(http.StatusOK))
+	})
+})
+
+// pinsEnd is the policy of docs/api-server.md, for alice.
+const pinsEnd = `
+metadata: {name: pins-end}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [subresources.convoy.dev], apiVersions: [v1alpha1], resources: [releases/pin], operations: [UPDATE]}
+  validations:
+  - expression: "!has(object.spec) || object.status.pinnedBy != 'alice' || has(object.spec.expiresAt)"
+    message: "spec.expiresAt: every pin of alice has to end"
+    reason: Invalid
+`
 
 func mutating() client.Object {
 	config := &admissionregistrationv1.MutatingWebhookConfiguration{}
