@@ -7,20 +7,28 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"strings"
 	"syscall"
 )
 
 // maxLinks is how many symbolic links one path may go through.
 const maxLinks = 40
 
-// tree is the files of a source. It follows symbolic links that stay inside, and counts what is read.
+// tree is the files of a source, which do not change. It follows symbolic links that stay inside, and counts what is read.
 type tree struct {
-	fsys   fs.FS
-	budget int64 // bytes that may still be read
+	fsys    fs.FS
+	folders map[string]place // by the path that leads there
+	budget  int64            // bytes that may still be read
 }
 
-func newTree(fsys fs.FS) *tree { return &tree{fsys: fsys, budget: maxInputBytes} }
+// place is a file or folder by its path without symbolic links.
+type place struct {
+	path string
+	info fs.FileInfo
+}
+
+func newTree(fsys fs.FS) *tree {
+	return &tree{fsys: fsys, folders: map[string]place{}, budget: maxInputBytes}
+}
 
 // directory returns the path of an existing folder, without symbolic links.
 func (t *tree) directory(dir string) (string, error) {
@@ -43,38 +51,66 @@ func (t *tree) directory(dir string) (string, error) {
 // resolve follows the symbolic links of a path. It returns the path without links, and what is there. The error of a path that is
 // not there is fs.ErrNotExist.
 func (t *tree) resolve(name string) (string, fs.FileInfo, error) {
-	root, err := fs.Stat(t.fsys, ".")
+	found, err := t.follow(path.Clean(name), maxLinks)
+	return found.path, found.info, err
+}
+
+// follow resolves a clean path that may go through so many symbolic links.
+func (t *tree) follow(name string, links int) (place, error) {
+	if known, ok := t.folders[name]; ok {
+		return known, nil
+	}
+	found, err := t.step(name, links)
+	if err == nil && found.info.IsDir() {
+		t.folders[name] = found
+	}
+	return found, err
+}
+
+// step resolves the folder of a path, and then its last element.
+func (t *tree) step(name string, links int) (place, error) {
+	if name == "." {
+		info, err := fs.Stat(t.fsys, ".")
+		if err != nil {
+			return place{}, fmt.Errorf("open the source: %w", withoutPath(err))
+		}
+		return place{".", info}, nil
+	}
+	folder, err := t.follow(path.Dir(name), links)
 	if err != nil {
-		return "", nil, fmt.Errorf("open the source: %w", withoutPath(err))
+		return place{}, err
 	}
-	info := root
-	resolved, rest := ".", strings.Split(path.Clean(name), "/")
-	for links := 0; len(rest) > 0; {
-		next := path.Join(resolved, rest[0])
-		if !info.IsDir() {
-			return "", nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
-		}
-		if info, err = fs.Lstat(t.fsys, next); errors.Is(err, syscall.ENAMETOOLONG) {
-			err = fs.ErrNotExist
-		}
-		if err != nil {
-			return "", nil, fmt.Errorf("%s: %w", name, withoutPath(err))
-		}
-		rest = rest[1:]
-		if info.Mode()&fs.ModeSymlink == 0 {
-			resolved = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return "", nil, fmt.Errorf("%s: goes through more than %d symbolic links", name, maxLinks)
-		}
-		target, err := t.linkTarget(next)
-		if err != nil {
-			return "", nil, err
-		}
-		info, resolved, rest = root, ".", append(strings.Split(target, "/"), rest...)
+	if !folder.info.IsDir() {
+		return place{}, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 	}
-	return resolved, info, nil
+	resolved := path.Join(folder.path, path.Base(name))
+	info, err := fs.Lstat(t.fsys, resolved)
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return place{}, fmt.Errorf("%s: %w", name, withoutPath(err))
+	}
+	if info.Mode()&fs.ModeSymlink == 0 {
+		return place{resolved, info}, nil
+	}
+	return t.followLink(resolved, links)
+}
+
+// followLink resolves a symbolic link.
+func (t *tree) followLink(link string, links int) (place, error) {
+	if links == 0 {
+		return place{}, fmt.Errorf("%s: is one of more than %d symbolic links on the way to a file", link, maxLinks)
+	}
+	target, err := t.linkTarget(link)
+	if err != nil {
+		return place{}, err
+	}
+	found, err := t.follow(target, links-1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return place{}, fmt.Errorf("%s: is a symbolic link to %s, which is not there: %w", link, target, fs.ErrNotExist)
+	}
+	return found, err
 }
 
 // locate returns the folder of a path without symbolic links, and the name of the file in it; none if the path is a folder. A file

@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,8 +90,9 @@ func TestSymbolicLinksOutOfTheSourceAreErrors(t *testing.T) {
 		"up and back in": {"app/x.yaml", "../../" + filepath.Base(outside), "app", "app/x.yaml: is a symbolic link that leaves the source, to ../../" + filepath.Base(outside) + ": commit the file itself"},
 		"a folder":       {"app/x", outside, "app", "app/x: is a symbolic link that leaves the source, to " + outside + ": commit the file itself"},
 		"the path":       {"here", outside, "here", `path "here": here: is a symbolic link that leaves the source, to ` + outside + ": commit the file itself"},
-		"to nothing":     {"app/x.yaml", "none.yaml", "app", "app/x.yaml: no such file or directory"},
-		"to itself":      {"app/x.yaml", "x.yaml", "app", "app/x.yaml: goes through more than 40 symbolic links"},
+		"to nothing":     {"app/x.yaml", "none.yaml", "app", "app/x.yaml: is a symbolic link to app/none.yaml, which is not there: file does not exist"},
+		"into itself":    {"app/x", "x/y", "app", "app/x: is one of more than 40 symbolic links on the way to a file"},
+		"to itself":      {"app/x.yaml", "x.yaml", "app", "app/x.yaml: is one of more than 40 symbolic links on the way to a file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys := onDisk(t, files{"app/a.yaml": manifest("a")}, map[string]string{tc.link: tc.target})
@@ -136,6 +138,44 @@ func TestAnErrorOfTheDiskIsNeverReadAsEmpty(t *testing.T) {
 				t.Errorf("%v hides its cause", err)
 			}
 		})
+	}
+}
+
+// counting counts what is asked of a file system.
+type counting struct {
+	fstest.MapFS
+	calls *int
+}
+
+func (c counting) Open(name string) (fs.File, error) {
+	*c.calls++
+	return c.MapFS.Open(name)
+}
+
+func (c counting) Stat(name string) (fs.FileInfo, error) {
+	*c.calls++
+	return c.MapFS.Stat(name)
+}
+
+func (c counting) Lstat(name string) (fs.FileInfo, error) {
+	*c.calls++
+	return c.MapFS.Lstat(name)
+}
+
+// Folders are looked up once, and each file twice, so that 10,000 files take ten times as long as 1,000.
+func TestTheSourceIsAskedOncePerFile(t *testing.T) {
+	const count = 1000
+	source := fstest.MapFS{}
+	for i := range count {
+		source[fmt.Sprintf("a/b/c/%d.yaml", i)] = &fstest.MapFile{Data: []byte(manifest(fmt.Sprintf("c%d", i)))}
+	}
+	calls := 0
+	r, err := Build(t.Context(), counting{source, &calls}, "a/b/c", v1alpha1.RenderSpec{})
+	if err != nil || r.Len() != count {
+		t.Fatalf("%d objects and error %v", r.Len(), err)
+	}
+	if limit := 2*count + 20; calls > limit {
+		t.Errorf("%d calls for %d files, want at most %d", calls, count, limit)
 	}
 }
 
