@@ -82,7 +82,8 @@ func (p *Planner) scope(gvk schema.GroupVersionKind, definitions map[schema.Grou
 }
 
 func errNotServed(gvk schema.GroupVersionKind) error {
-	return fmt.Errorf("the server does not serve %s in version %s: install its CustomResourceDefinition, or add it to the source", gvk.GroupKind(), gvk.Version)
+	return fmt.Errorf("the server does not serve %s in version %s: install its CustomResourceDefinition, or add it to the source",
+		gvk.GroupKind(), gvk.Version)
 }
 
 // definition is what a CustomResourceDefinition of the render says of its kind.
@@ -109,7 +110,8 @@ func definitionsIn(objects []*unstructured.Unstructured) map[schema.GroupKind]de
 			def.wave = pos.wave
 		}
 		for _, v := range versions {
-			if version, ok := v.(map[string]any); ok && version["served"] == true {
+			version, _ := v.(map[string]any)
+			if served, _ := version["served"].(bool); served {
 				name, _ := version["name"].(string)
 				def.versions = append(def.versions, name)
 			}
@@ -130,7 +132,8 @@ func outOfOrder(items []Item, definitions map[schema.GroupKind]definition) Objec
 	var errs ObjectErrors
 	for _, item := range items {
 		if def, ok := definitions[item.ID.GroupKind()]; ok && def.wave > item.position.wave {
-			errs = append(errs, ObjectError{item.ID, fmt.Errorf("is in wave %d, before its CustomResourceDefinition in wave %d", item.position.wave, def.wave)})
+			err := fmt.Errorf("is in wave %d, before its CustomResourceDefinition in wave %d", item.position.wave, def.wave)
+			errs = append(errs, ObjectError{item.ID, err})
 		}
 		if wave, ok := namespaces[item.ID.Namespace]; ok && wave > item.position.wave {
 			errs = append(errs, ObjectError{item.ID, fmt.Errorf("is in wave %d, before its Namespace in wave %d", item.position.wave, wave)})

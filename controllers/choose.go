@@ -59,9 +59,11 @@ func (r *ReleaseReconciler) fromPin(ctx context.Context, p pass, current Selecti
 		return pinned, nil
 	case errors.Is(err, renderstore.ErrDisabled):
 		return Selection{}, notApplied(v1alpha1.ReasonPinned, Interval,
-			"Nothing is applied, since render %s is pinned, the source renders another one, and there is no render store: unpin, or configure a store", ref.Short())
+			"Nothing is applied, since render %s is pinned, the source renders another one, and there is no render store: unpin, or configure a store",
+			ref.Short())
 	case errors.Is(err, renderstore.ErrNotFound), errors.Is(err, renderstore.ErrCorrupt):
-		return Selection{}, notApplied(v1alpha1.ReasonPinned, Interval, "Nothing is applied, since the pinned render cannot be had: %w; pin another one, or unpin", err)
+		return Selection{}, notApplied(v1alpha1.ReasonPinned, Interval,
+			"Nothing is applied, since the pinned render cannot be had: %w; pin another one, or unpin", err)
 	default:
 		return Selection{}, notApplied(v1alpha1.ReasonDeployFailed, Backoff, "Nothing is applied, since the pinned render cannot be read: %w", err)
 	}

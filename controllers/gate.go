@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,16 +19,16 @@ func gate(p pass, selection Selection) *Failure {
 		p.handleSync(selection)
 		return nil
 	case release.Spec.Suspend:
-		return held(v1alpha1.ReasonSuspended, errors.New("Nothing is applied while spec.suspend is true")) //nolint:staticcheck // a message for users
+		return held(v1alpha1.ReasonSuspended, "Nothing is applied while spec.suspend is true")
 	case p.handleSync(selection) || release.Spec.SyncPolicy.Mode != v1alpha1.SyncManual || p.wasAskedFor(selection):
 		return nil
 	}
-	return held(v1alpha1.ReasonWaitingForSync, fmt.Errorf("Render %s waits for a sync request: kubectl convoy release sync %s", //nolint:staticcheck // a message for users
-		selection.Render.Ref().Short(), release.Name))
+	return held(v1alpha1.ReasonWaitingForSync, "Render %s waits for a sync request: kubectl convoy release sync %s",
+		selection.Render.Ref().Short(), release.Name)
 }
 
-func held(reason string, err error) *Failure {
-	return &Failure{Condition: v1alpha1.ConditionApplied, Status: metav1.ConditionUnknown, Reason: reason, Retry: OnChange, Err: err}
+func held(reason, format string, args ...any) *Failure {
+	return &Failure{v1alpha1.ConditionApplied, metav1.ConditionUnknown, reason, OnChange, fmt.Errorf(format, args...)}
 }
 
 // handleSync says whether somebody asked for a sync since the last one, and notes that this pass acts on it.

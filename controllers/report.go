@@ -107,7 +107,8 @@ func (r *ReleaseReconciler) announce(ctx context.Context, p pass, next v1alpha1.
 	}
 	if err := p.seen.RecordErr; err != nil {
 		logger.Error(err, "The render is applied, and its history is not up to date")
-		r.event(p.release, corev1.EventTypeWarning, v1alpha1.EventHistoryFailed, "Record", "The render is applied, and its history is not up to date: %v", err)
+		r.event(p.release, corev1.EventTypeWarning, v1alpha1.EventHistoryFailed, "Record",
+			"The render is applied, and its history is not up to date: %v", err)
 	}
 	if a := p.seen.Applied; a != nil {
 		first := p.rollsOut(a.Selection)

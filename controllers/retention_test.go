@@ -95,7 +95,7 @@ var _ = Describe("Retention", func() {
 		w.create("app", keep(1))
 		refs := w.deployMany("app", 2)
 		// Somebody writes the status while the next render is applied: the pass began before.
-		w.faults.OnCall(func(op, key string) {
+		w.faults.OnCall(func(op, _ string) {
 			if op != renderstore.OpWrite {
 				return
 			}

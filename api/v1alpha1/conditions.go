@@ -27,7 +27,7 @@ const (
 // ReasonSucceeded is the reason of every condition that is True for good news.
 const ReasonSucceeded = "Succeeded"
 
-// ReasonProgressing: convoy waits for the objects of a wave to become healthy or to be gone (Applied), or for all objects to
+// ReasonProgressing says that convoy waits for the objects of a wave to become healthy or to be gone (Applied), or for all objects to
 // become healthy (Healthy). It is also the reason of Reconciling.
 const ReasonProgressing = "Progressing"
 

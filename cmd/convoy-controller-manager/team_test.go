@@ -136,18 +136,6 @@ func (w *team) awaitValue(name, want string) {
 	})
 }
 
-// awaitGone waits until a ConfigMap is not there.
-func (w *team) awaitGone(name string) {
-	w.Helper()
-	w.eventually("ConfigMap "+name+" to be gone", func() error {
-		_, err := w.value(name)
-		if err == nil {
-			return errors.New("it is there")
-		}
-		return client.IgnoreNotFound(err)
-	})
-}
-
 // awaitCondition waits until a condition of a Release says "status reason" for its present spec.
 func (w *team) awaitCondition(name, condition, want string) *v1alpha1.Release {
 	w.Helper()
