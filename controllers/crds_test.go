@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -183,5 +184,38 @@ var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func(
 		w.create("app")
 		Eventually(func() string { return message(w.settle("app"), v1alpha1.ConditionApplied) }).Should(ContainSubstring(
 			"Widget.%s %s/a: is in wave 0, before its CustomResourceDefinition in wave 1", group, w.namespace))
+	})
+
+	It("does not take an object for gone whose API group does not answer", func() {
+		w.commit("v1", configMaps("a"))
+		w.create("app")
+		w.settle("app")
+		service := object("apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1." + group + "}\nspec: {group: " + group +
+			", version: v1, groupPriorityMinimum: 100, versionPriority: 100, service: {namespace: " + w.namespace + ", name: down}}\n")
+		Expect(env.Client.Create(context.Background(), service)).To(Succeed())
+		DeferCleanup(func() { Expect(client.IgnoreNotFound(env.Client.Delete(context.Background(), service))).To(Succeed()) })
+		answer := func() error {
+			kinds, err := live.DiscoverKinds(context.Background(), w.controller.Targets.Discovery)
+			Expect(err).NotTo(HaveOccurred())
+			_, err = kinds.Version(schema.GroupKind{Group: group, Kind: "Widget"})
+			return err
+		}
+		Eventually(answer).WithTimeout(30 * time.Second).Should(MatchError(ContainSubstring("does not answer")))
+
+		shard := w.shards("app")[0]
+		shard.Entries = append(shard.Entries, v1alpha1.InventoryEntry{Group: group, Version: "v1", Kind: "Widget", Namespace: w.namespace, Name: "w"})
+		Expect(env.Client.Update(context.Background(), &shard)).To(Succeed())
+		recorded := append(w.ids("a"), "Widget."+group+" "+w.namespace+"/w")
+		for range 2 {
+			release := w.settle("app")
+			Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False DryRunFailed"))
+			Expect(message(release, v1alpha1.ConditionApplied)).To(ContainSubstring("Widget." + group + " " + w.namespace + "/w: "))
+			Expect(w.recorded("app")).To(ConsistOf(recorded...))
+			w.restart()
+		}
+		remove(service)
+		Eventually(answer).WithTimeout(30 * time.Second).Should(Succeed())
+		Expect(condition(w.settle("app"), v1alpha1.ConditionApplied)).To(Equal("True Succeeded"))
+		Expect(w.recorded("app")).To(ConsistOf(w.ids("a")...))
 	})
 })
