@@ -244,7 +244,7 @@ var _ = Describe("The end of an expired pin", func() {
 	It("cannot be brought forward by a time that convoy makes up", func() {
 		release := pinnedFor(time.Hour)
 		later := metav1.NewTime(time.Now().Add(24 * time.Hour))
-		owned := &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:annotations":{"f:` + v1alpha1.SyncRequestedAtAnnotation + `":{}}}}`)}
+		owned := metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + v1alpha1.SyncRequestedAtAnnotation + `":{}}}}`)
 		forged := metav1.ManagedFieldsEntry{
 			Manager: string(controller), Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: v1alpha1.GroupVersion.String(),
 			Time: &later, FieldsType: "FieldsV1", FieldsV1: owned,

@@ -26,7 +26,7 @@ func writeStatus(ctx context.Context, release *v1alpha1.Release, every time.Dura
 		case <-ticker.C:
 		}
 		patch := fmt.Sprintf(`{"status":{"observedGeneration":%d}}`, written+1)
-		err := env.Client.Status().Patch(context.Background(), release.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))
+		err := env.Client.Status().Patch(context.WithoutCancel(ctx), release.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))
 		Expect(err).NotTo(HaveOccurred())
 	}
 }

@@ -93,12 +93,14 @@ var _ = Describe("Admission policies of others", Serial, func() {
 		binding.Name = policy.Name
 		binding.Spec.PolicyName = policy.Name
 		binding.Spec.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}
+		pin := func() answer { return alice.put(release, pinOn(release, refB), "dryRun=All") }
+		code := func() int { return pin().code }
+		DeferCleanup(func() { Eventually(code).WithTimeout(time.Minute).Should(Equal(http.StatusOK), "the policy is gone") })
 		for _, object := range []client.Object{policy, binding} {
 			Expect(env.Client.Create(context.Background(), object)).To(Succeed())
 			DeferCleanup(func(ctx context.Context) error { return env.Client.Delete(ctx, object) })
 		}
-		pin := func() answer { return alice.put(release, pinOn(release, refB), "dryRun=All") }
-		Eventually(func() int { return pin().code }).WithTimeout(time.Minute).Should(Equal(http.StatusUnprocessableEntity))
+		Eventually(code).WithTimeout(time.Minute).Should(Equal(http.StatusUnprocessableEntity))
 		Expect(pin().status().Message).To(ContainSubstring("spec.expiresAt: every pin of alice has to end"))
 		body := pinOn(release, refB)
 		body.Spec.ExpiresAt = new(metav1.NewTime(time.Now().Add(time.Hour)))
@@ -189,9 +191,9 @@ func restoreAfter(config client.Object) {
 	original.SetResourceVersion("")
 	original.SetUID("")
 	original.SetManagedFields(nil)
-	DeferCleanup(func(ctx context.Context) {
-		Expect(client.IgnoreNotFound(env.Client.Delete(ctx, config))).To(Succeed())
-		Expect(env.Client.Create(ctx, original)).To(Succeed())
+	DeferCleanup(func() {
+		Expect(client.IgnoreNotFound(env.Client.Delete(context.Background(), config))).To(Succeed())
+		Expect(env.Client.Create(context.Background(), original)).To(Succeed())
 		release := applied(env.Namespace(GinkgoTB()))
 		Eventually(func() int { return admin().put(release, pinOn(release, refB), "dryRun=All").code }).WithTimeout(time.Minute).Should(Equal(http.StatusOK))
 	})

@@ -70,8 +70,11 @@ func awaitService(tb testing.TB, env *testenv.Environment) {
 		release := &v1alpha1.Release{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "guard-"}}
 		release.Spec.Source.From = &v1alpha1.FromSource{Kind: v1alpha1.FromConfigMap, Name: "files"}
 		metav1.SetMetaDataAnnotation(&release.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, "now")
-		if err := env.Client.Create(ctx, release, client.DryRunAll); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("a Release with a request to sync is created: got %v, want forbidden", err)
+		switch err := env.Client.Create(ctx, release, client.DryRunAll); {
+		case err == nil:
+			return errors.New("a Release with a request to sync can be created")
+		case !apierrors.IsForbidden(err):
+			return fmt.Errorf("create a Release with a request to sync: %w", err)
 		}
 		return nil
 	})

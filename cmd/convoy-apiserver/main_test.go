@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -111,15 +112,24 @@ func TestItServesAndGoesInGoodOrder(t *testing.T) {
 	}
 	cmd, output := start(t, append(certify(t), "--kubeconfig="+env.Kubeconfig, "--bind-address=127.0.0.1", "--secure-port="+port, "--logging-format=json")...)
 	asker := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	ready := func() error {
 		response, err := asker.Get("https://" + address + "/readyz")
 		if err != nil {
-			return false, nil // not yet
+			return err
 		}
-		return response.StatusCode == http.StatusOK, response.Body.Close()
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return errors.New(response.Status)
+		}
+		return nil
+	}
+	var last error
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		last = ready()
+		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("it is not ready: %v", err)
+		t.Fatalf("it is not ready: %v", last)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

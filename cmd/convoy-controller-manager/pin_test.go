@@ -152,10 +152,11 @@ func TestTheCertificateOfTheWebhooksIsRenewedWhileTheyAreServed(t *testing.T) {
 		return nil
 	})
 	serial := func() string {
-		connection, err := tls.Dial("tcp", w.webhooks, &tls.Config{InsecureSkipVerify: true}) // any certificate will do
+		dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // any certificate will do
+		connection, err := dialer.DialContext(w.Context(), "tcp", w.webhooks)
 		w.must(err)
 		defer connection.Close()
-		return connection.ConnectionState().PeerCertificates[0].SerialNumber.String()
+		return connection.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String()
 	}
 	before := serial()
 	w.certify()
