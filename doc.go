@@ -20,13 +20,16 @@
 //
 // # Where things live
 //
-//	api/v1alpha1   the types of the custom resources, their conditions, annotations and labels
+//	api            the types of the custom resources, and of their subresources
 //	source         reaches the outside: a reference becomes an Artifact
 //	render         pure: files and spec in, Render out
 //	renderstore    what was applied: renders, history, retention
 //	live           read only: what the cluster has, and whether it is healthy
 //	apply          the only package that writes target objects
 //	controllers    the order of the steps, failures to status, requeue
+//	apiserver      serves the pin of a Release and requests to sync it, behind kube-apiserver
+//	webhooks       admission of pins
+//	config         the manifests of an installation, with the guard of the pins and the roles
 //	cmd            the binaries
 //
 // The imports between them point one way only; arch_test.go holds the table.

@@ -188,7 +188,7 @@ var _ = Describe("The end of an expired pin", func() {
 		base := release.DeepCopy()
 		ended := release.DeepCopy()
 		ended.Pin = nil
-		metav1.SetMetaDataAnnotation(&ended.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
+		metav1.SetMetaDataAnnotation(&ended.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, v1alpha1.SyncRequest(time.Now()))
 		for _, c := range change {
 			c(ended)
 		}
@@ -284,7 +284,7 @@ var _ = Describe("The end of an expired pin", func() {
 func ended(release *v1alpha1.Release) *v1alpha1.Release {
 	release = release.DeepCopy()
 	release.Pin = nil
-	metav1.SetMetaDataAnnotation(&release.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
+	metav1.SetMetaDataAnnotation(&release.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, v1alpha1.SyncRequest(time.Now()))
 	return release
 }
 

@@ -39,7 +39,7 @@ func (r *releases) requestSync(ctx context.Context, name string, dryRun []string
 		return nil, err
 	}
 	base := release.DeepCopy()
-	metav1.SetMetaDataAnnotation(&release.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, subresources.SyncRequest(now))
+	metav1.SetMetaDataAnnotation(&release.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, v1alpha1.SyncRequest(now))
 	return release, r.client.Patch(ctx, release, client.MergeFrom(base), fieldManager, dryRunOf(dryRun))
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -18,24 +19,17 @@ func (r *ReleaseReconciler) endPin(ctx context.Context, release *v1alpha1.Releas
 	ended := release.Pin
 	base := release.DeepCopy()
 	release.Pin = nil
-	if release.Annotations == nil {
-		release.Annotations = map[string]string{}
-	}
-	release.Annotations[v1alpha1.SyncRequestedAtAnnotation] = now.UTC().Format(time.RFC3339Nano)
+	metav1.SetMetaDataAnnotation(&release.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, v1alpha1.SyncRequest(now))
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 	return ended, r.Client.Patch(ctx, release, patch, client.FieldOwner(controllerName))
 }
 
-// nextPin is what the pin does, given what was last applied in full.
-func nextPin(pin *v1alpha1.Pin, lastSuccessful *v1alpha1.RenderRecord) *v1alpha1.PinStatus {
+// nextPin is what the pin does, given what the status says was last applied in full.
+func nextPin(pin *v1alpha1.Pin, next v1alpha1.ReleaseStatus) *v1alpha1.PinStatus {
 	if pin == nil {
 		return nil
 	}
-	next := &v1alpha1.PinStatus{RenderRef: pin.RenderRef, Intent: v1alpha1.PinRollback}
-	if lastSuccessful != nil && lastSuccessful.RenderRef == pin.RenderRef {
-		next.Intent = v1alpha1.PinFreeze
-	}
-	return next
+	return &v1alpha1.PinStatus{RenderRef: pin.RenderRef, Intent: next.IntentOf(pin.RenderRef)}
 }
 
 // announcePin makes an event of a pin that is new, or gone. The status says what was known before.

@@ -43,7 +43,7 @@ func nextStatus(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen Obse
 	if seen.Sync != nil {
 		next.LastHandledSyncAt, next.LastHandledSyncRef = seen.Sync.At, seen.Sync.Ref.String()
 	}
-	next.Pin = nextPin(release.Pin, next.LastSuccessful)
+	next.Pin = nextPin(release.Pin, next)
 
 	said := outcome(seen, failure)
 	for _, part := range parts {

@@ -50,6 +50,14 @@ const (
 	PinRollback PinIntent = "rollback"
 )
 
+// IntentOf is what a pin on a render does, given what was last applied in full.
+func (s *ReleaseStatus) IntentOf(renderRef string) PinIntent {
+	if s.LastSuccessful != nil && s.LastSuccessful.RenderRef == renderRef {
+		return PinFreeze
+	}
+	return PinRollback
+}
+
 // PinStatus is what the pin of a Release does.
 type PinStatus struct {
 	// renderRef names the pinned render.
@@ -78,3 +86,6 @@ const (
 	SyncAuto   SyncMode = "Auto"
 	SyncManual SyncMode = "Manual"
 )
+
+// SyncRequest is the value of SyncRequestedAtAnnotation for a request at a time.
+func SyncRequest(now time.Time) string { return now.UTC().Format(time.RFC3339Nano) }

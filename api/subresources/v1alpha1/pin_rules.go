@@ -19,14 +19,11 @@ const maxReason = 1024
 
 var renderRef = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// SyncRequest is the value of the annotation convoy.dev/sync-requested-at for a request at a time.
-func SyncRequest(now time.Time) string { return now.UTC().Format(time.RFC3339Nano) }
-
 // Stamp writes what no user may say of a pin or an unpin: who asks, when, and that a sync is requested. An empty renderRef becomes the
 // render that was last applied in full; without one it stays empty, which Check rejects.
 func (p *ReleasePin) Stamp(release *v1alpha1.Release, user string, now time.Time) {
 	p.Annotations = maps.Clone(release.Annotations)
-	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, SyncRequest(now))
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, v1alpha1.SyncRequest(now))
 	p.Status = ReleasePinStatus{}
 	if p.Spec == nil {
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.UnpinnedByAnnotation, user)
@@ -37,7 +34,7 @@ func (p *ReleasePin) Stamp(release *v1alpha1.Release, user string, now time.Time
 	if last := release.Status.LastSuccessful; p.Spec.RenderRef == "" && last != nil {
 		p.Spec.RenderRef = last.RenderRef
 	}
-	p.Status.Intent = intent(release, p.Spec.RenderRef)
+	p.Status.Intent = release.Status.IntentOf(p.Spec.RenderRef)
 }
 
 // Check says why a Release may not be pinned like this: an Invalid error that names each wrong field, or nil. An unpin is always right.
@@ -64,12 +61,4 @@ func (p *ReleasePin) Check(release *v1alpha1.Release, now time.Time) error {
 		return nil
 	}
 	return apierrors.NewInvalid(GroupVersion.WithKind("ReleasePin").GroupKind(), release.Name, wrong)
-}
-
-// intent is what a pin on a render does to a Release.
-func intent(release *v1alpha1.Release, ref string) v1alpha1.PinIntent {
-	if last := release.Status.LastSuccessful; last != nil && last.RenderRef == ref {
-		return v1alpha1.PinFreeze
-	}
-	return v1alpha1.PinRollback
 }

@@ -18,7 +18,7 @@ func PinOf(release *v1alpha1.Release) *ReleasePin {
 	p := &ReleasePin{ObjectMeta: metadataOf(release)}
 	if pin := release.Pin; pin != nil {
 		p.Spec = &ReleasePinSpec{RenderRef: pin.RenderRef, Reason: pin.Reason, ExpiresAt: pin.ExpiresAt.DeepCopy()}
-		p.Status = ReleasePinStatus{Intent: intent(release, pin.RenderRef), PinnedBy: pin.PinnedBy, PinnedAt: pin.PinnedAt.DeepCopy()}
+		p.Status = ReleasePinStatus{Intent: release.Status.IntentOf(pin.RenderRef), PinnedBy: pin.PinnedBy, PinnedAt: pin.PinnedAt.DeepCopy()}
 	}
 	return p
 }
