@@ -5,13 +5,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
-// endPin takes a pin off that has expired, and returns it. It counts as an unpin, and so asks for a sync.
+// endPin takes a pin off that has expired, and returns it. It counts as an unpin, and so asks for a sync. Where the API server refuses, since
+// by its own clock the pin has not expired, or it does not know the time of the request, the pin holds.
 func (r *ReleaseReconciler) endPin(ctx context.Context, release *v1alpha1.Release, now time.Time) (*v1alpha1.Pin, error) {
 	if !release.Pin.Expired(now) {
 		return nil, nil
@@ -21,7 +24,13 @@ func (r *ReleaseReconciler) endPin(ctx context.Context, release *v1alpha1.Releas
 	release.Pin = nil
 	metav1.SetMetaDataAnnotation(&release.ObjectMeta, v1alpha1.SyncRequestedAtAnnotation, v1alpha1.SyncRequest(now))
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
-	return ended, r.Client.Patch(ctx, release, patch, client.FieldOwner(controllerName))
+	err := r.Client.Patch(ctx, release, patch, client.FieldOwner(controllerName))
+	if apierrors.IsForbidden(err) {
+		log.FromContext(ctx).Info("The expired pin cannot be taken off, so it holds", "renderRef", ended.RenderRef, "error", err.Error())
+		base.DeepCopyInto(release)
+		return nil, nil
+	}
+	return ended, err
 }
 
 // nextPin is what the pin does, given what the status says was last applied in full.

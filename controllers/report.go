@@ -85,10 +85,15 @@ func (r *ReleaseReconciler) next(p pass, failure *Failure) time.Duration {
 
 // expiry is how long until the pin ends by itself.
 func (r *ReleaseReconciler) expiry(p pass) time.Duration {
-	if pin := p.release.Pin; pin != nil && pin.ExpiresAt != nil {
-		return max(pin.ExpiresAt.Sub(p.now), 0) + time.Second
+	pin := p.release.Pin
+	switch {
+	case pin == nil || pin.ExpiresAt == nil:
+		return math.MaxInt64
+	case pin.Expired(p.now):
+		return lookAgain // it could not be taken off
+	default:
+		return pin.ExpiresAt.Sub(p.now) + time.Second
 	}
-	return math.MaxInt64
 }
 
 // announce logs the outcome and makes events of what is new in it.

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
@@ -117,6 +119,31 @@ func TestAPinGoesAllTheWay(t *testing.T) {
 	if err := w.pin("app", &subresources.ReleasePinSpec{}); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("a pin without the webhooks: %v", err)
 	}
+}
+
+func TestAPinThatCannotBeEndedHolds(t *testing.T) {
+	w := newGuarded(t)
+	w.setSource(map[string]string{"a.yaml": configMap("a", "one", 0)})
+	manager := w.startManager()
+	w.create("app", fromSource, hourly)
+	w.awaitCondition("app", v1alpha1.ConditionReady, "True Succeeded")
+	expires := metav1.NewTime(time.Now().Add(2 * time.Second))
+	w.must(w.pin("app", &subresources.ReleasePinSpec{ExpiresAt: &expires}))
+	// From here on kube-apiserver does not note who writes what, and so not when.
+	reset := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`))
+	w.must(w.env.Client.Patch(t.Context(), w.get("app"), reset))
+	w.eventually("the controller to try", func() error {
+		if !strings.Contains(manager.output.String(), "The expired pin cannot be taken off, so it holds") {
+			return errors.New("it has not")
+		}
+		return nil
+	})
+	w.setSource(map[string]string{"a.yaml": configMap("a", "two", 0)})
+	w.must(w.env.Client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "a"}}))
+	w.awaitValue("a", "one")
+	w.must(w.pin("app", nil))
+	w.awaitValue("a", "two")
+	manager.wantNoErrors()
 }
 
 // awaitEvent waits for an event whose note has all these parts.
