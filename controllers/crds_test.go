@@ -50,18 +50,20 @@ func widget(apiVersion, name, field string) string {
 
 const crdVersion, crdKind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 
+// deleteDefinition deletes a definition of Widgets. The API server takes its time with one that it has just begun to serve.
+func deleteDefinition(group string) {
+	GinkgoHelper()
+	if crd := find(crdVersion, crdKind, "", "widgets."+group); crd != nil && crd.GetDeletionTimestamp() == nil {
+		remove(crd)
+	}
+}
+
 // dropDefinition deletes a definition of Widgets and waits until the server does not serve them any more.
 func dropDefinition(group string) {
 	GinkgoHelper()
-	crd := find(crdVersion, crdKind, "", "widgets."+group)
-	if crd == nil {
-		return
-	}
-	if crd.GetDeletionTimestamp() == nil {
-		remove(crd)
-	}
+	deleteDefinition(group)
 	Eventually(func() *unstructured.Unstructured { return find(crdVersion, crdKind, "", "widgets."+group) }).
-		WithTimeout(30 * time.Second).WithPolling(20 * time.Millisecond).Should(BeNil())
+		WithTimeout(2 * time.Minute).WithPolling(20 * time.Millisecond).Should(BeNil())
 }
 
 var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func() {
@@ -71,7 +73,7 @@ var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func(
 	BeforeEach(func() {
 		w = newWorld()
 		group = w.namespace + ".example.com"
-		DeferCleanup(func() { dropDefinition(group) })
+		DeferCleanup(func() { deleteDefinition(group) })
 	})
 
 	It("applies Namespace, CRDs and their custom resources in one render, all new, in one go", func() {
@@ -200,7 +202,7 @@ var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func(
 			_, err = kinds.Version(schema.GroupKind{Group: group, Kind: "Widget"})
 			return err
 		}
-		Eventually(answer).WithTimeout(30 * time.Second).Should(MatchError(ContainSubstring("does not answer")))
+		Eventually(answer).WithTimeout(2 * time.Minute).Should(MatchError(ContainSubstring("does not answer")))
 
 		shard := w.shards("app")[0]
 		shard.Entries = append(shard.Entries, v1alpha1.InventoryEntry{Group: group, Version: "v1", Kind: "Widget", Namespace: w.namespace, Name: "w"})
@@ -220,7 +222,7 @@ var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func(
 		w.pass("app")
 		expectHeld()
 		remove(service)
-		Eventually(answer).WithTimeout(30 * time.Second).Should(Succeed())
+		Eventually(answer).WithTimeout(2 * time.Minute).Should(Succeed())
 		w.settle("app")
 		Expect(w.find("app")).To(BeNil())
 	})

@@ -141,7 +141,7 @@ var _ = Describe("Deleting a Release", func() {
 	It("ends when the CRD of its objects is gone", func() {
 		w := newWorld()
 		group := w.namespace + ".example.com"
-		DeferCleanup(func() { dropDefinition(group) })
+		DeferCleanup(func() { deleteDefinition(group) })
 		w.asUser("kubectl", definition(group, []string{"size"}, "v1"))
 		w.create("app")
 		w.commit("v1", map[string]string{"w.yaml": widget(group+"/v1", "w", "size"), "a.yaml": configMap("a", "one")})
@@ -154,7 +154,7 @@ var _ = Describe("Deleting a Release", func() {
 	It("ends when the CRD of its objects is gone and the controller was restarted since", func() {
 		w := newWorld()
 		group := w.namespace + ".example.com"
-		DeferCleanup(func() { dropDefinition(group) })
+		DeferCleanup(func() { deleteDefinition(group) })
 		deployed(w, map[string]string{"crd.yaml": definition(group, []string{"size"}, "v1"), "w.yaml": widget(group+"/v1", "w", "size"), "a.yaml": configMap("a", "one")})
 		dropDefinition(group)
 		w.restart()

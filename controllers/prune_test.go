@@ -115,7 +115,7 @@ var _ = Describe("Prune", func() {
 
 	It("keeps protected kinds, says so in an event, and records them no more", func() {
 		group := w.namespace + ".example.com"
-		DeferCleanup(func() { dropDefinition(group) })
+		DeferCleanup(func() { deleteDefinition(group) })
 		files := map[string]string{
 			"a.yaml":   configMap("a", "one"),
 			"ns.yaml":  "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + w.namespace + "-kept}\n",
