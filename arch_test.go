@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 
 	"renderstore":            {"render"},
 	"renderstore/faultstore": {"renderstore", "render"},
-	"live":                   {"render"},
+	"live":                   {"render", "api/v1alpha1"},
 
 	"apply": {"live", "render", "api/v1alpha1"},
 

@@ -216,7 +216,7 @@ func (r *run) letGo(ctx context.Context, rm Removal) error {
 	}
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:null,%q:null}}}`, v1alpha1.ReleaseNameLabel, v1alpha1.ReleaseNamespaceLabel)
 	err := r.Client.Patch(ctx, rm.Live.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.FieldManager))
-	if live.Gone(err) || r.plan.policy.abandons(err) {
+	if live.Gone(err) || abandons(r.plan.policy, err) {
 		return nil
 	}
 	return err

@@ -27,7 +27,7 @@ type ChangeSet struct {
 	// Changes are the objects that were changed or skipped, in the order in which it happened.
 	Changes []Change
 	// Inventory is what is to be recorded now: what is there, and what is still planned.
-	Inventory Inventory
+	Inventory live.Inventory
 	// Objects are the live objects of the render, as far as they were applied.
 	Objects []*unstructured.Unstructured
 	// Waiting is nil if everything was done.

@@ -22,9 +22,9 @@ const parallel = 16
 
 // dryRun tries every item on the server and decides its action. Definitions go first: what their kinds look like after the
 // change is known only then.
-func (p *Planner) dryRun(ctx context.Context, owner Owner, items []Item) error {
+func (p *Planner) dryRun(ctx context.Context, owner live.Owner, items []Item) error {
 	errs := make([]error, len(items))
-	isDefinition := func(i Item) bool { return i.ID.GroupKind() == crdKind }
+	isDefinition := func(i Item) bool { return i.ID.GroupKind() == live.CRDKind }
 	p.tryAll(ctx, owner, items, errs, isDefinition)
 	p.tryAll(ctx, owner, items, errs, func(i Item) bool { return !isDefinition(i) && i.Untried == "" })
 
@@ -41,7 +41,7 @@ func (p *Planner) dryRun(ctx context.Context, owner Owner, items []Item) error {
 			continue
 		}
 		if live.NotServed(err) {
-			err = errNotServed(items[i].GVK)
+			err = live.ErrNotServed(items[i].GVK)
 		}
 		failed = append(failed, ObjectError{items[i].ID, withoutValues(items[i].ID, err)})
 	}
@@ -59,10 +59,10 @@ func comingWith(items []Item) coming {
 	c := coming{namespaces: map[string]bool{}, kinds: map[schema.GroupKind]bool{}, changing: map[schema.GroupKind]bool{}}
 	for _, item := range items {
 		switch item.ID.GroupKind() {
-		case namespaceKind:
+		case live.NamespaceKind:
 			c.namespaces[item.ID.Name] = true
-		case crdKind:
-			for kind := range definitionsIn([]*unstructured.Unstructured{item.Desired}) {
+		case live.CRDKind:
+			for kind := range live.DefinitionsIn([]*unstructured.Unstructured{item.Desired}) {
 				c.kinds[kind] = true
 				c.changing[kind] = item.Action != Unchanged
 			}
@@ -85,7 +85,7 @@ func (c coming) excuse(item Item, err error) untried {
 	return ""
 }
 
-func (p *Planner) tryAll(ctx context.Context, owner Owner, items []Item, errs []error, which func(Item) bool) {
+func (p *Planner) tryAll(ctx context.Context, owner live.Owner, items []Item, errs []error, which func(Item) bool) {
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i := range items {
@@ -100,7 +100,7 @@ func (p *Planner) tryAll(ctx context.Context, owner Owner, items []Item, errs []
 }
 
 // try decides what an apply would do to one item.
-func (p *Planner) try(ctx context.Context, owner Owner, item *Item) error {
+func (p *Planner) try(ctx context.Context, owner live.Owner, item *Item) error {
 	if p.Memory.asDesired(owner.UID, *item) {
 		item.Action = Unchanged
 		return nil
@@ -123,7 +123,7 @@ func (p *Planner) try(ctx context.Context, owner Owner, item *Item) error {
 
 // tryOn sends the dry run, and reads the live object that it was tried on: its controllers may write it between a reading and the dry
 // run. Without our labels it was not listed; the server knows whether it is there, since only then the result has a resourceVersion.
-func (p *Planner) tryOn(ctx context.Context, owner Owner, item *Item) (*unstructured.Unstructured, error) {
+func (p *Planner) tryOn(ctx context.Context, owner live.Owner, item *Item) (*unstructured.Unstructured, error) {
 	const most = 3 // an object that is written faster than that counts as changed
 	for attempt := 1; ; attempt++ {
 		result := item.Desired.DeepCopy()
@@ -202,7 +202,7 @@ func isOwnershipError(err error) bool {
 }
 
 // checkOwner fails if a Release that exists owns the object. Labels of one that is gone bind nobody.
-func (p *Planner) checkOwner(ctx context.Context, owner Owner, obj *unstructured.Unstructured) error {
+func (p *Planner) checkOwner(ctx context.Context, owner live.Owner, obj *unstructured.Unstructured) error {
 	label, namespace := obj.GetLabels()[v1alpha1.ReleaseNameLabel], obj.GetLabels()[v1alpha1.ReleaseNamespaceLabel]
 	if label == "" || namespace == "" || (namespace == owner.Namespace && label == v1alpha1.OwnerLabelValue(owner.Name)) {
 		return nil

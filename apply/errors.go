@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
 )
 
@@ -62,7 +63,7 @@ func (e *PruneRefusedError) Error() string {
 // withoutValues drops the text of a server's error about a Secret, which may quote values, and keeps its reason and fields.
 func withoutValues(id render.ObjectID, err error) error {
 	var status apierrors.APIStatus
-	if id.GroupKind() != secretKind || !errors.As(err, &status) {
+	if id.GroupKind() != live.SecretKind || !errors.As(err, &status) {
 		return err
 	}
 	var fields []string

@@ -13,39 +13,11 @@ import (
 	"github.com/convoy-dev/convoy/render"
 )
 
-// Inventory is what a Release recorded as applied, by identity.
-type Inventory map[render.ObjectID]v1alpha1.InventoryEntry
-
-// entryID is the identity of the object that an entry records.
-func entryID(e v1alpha1.InventoryEntry) render.ObjectID {
-	return render.ObjectID{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
-}
-
 // entryOf records an item with the given hash.
 func entryOf(item Item, hash string) v1alpha1.InventoryEntry {
 	return v1alpha1.InventoryEntry{
 		Group: item.ID.Group, Version: item.GVK.Version, Kind: item.ID.Kind, Namespace: item.ID.Namespace, Name: item.ID.Name, Hash: hash,
 	}
-}
-
-// InventoryOf joins the Inventory objects of a Release.
-func InventoryOf(shards []v1alpha1.Inventory) Inventory {
-	inv := Inventory{}
-	for _, shard := range shards {
-		for _, e := range shard.Entries {
-			inv[entryID(e)] = e
-		}
-	}
-	return inv
-}
-
-// Targets are the recorded objects, in the order of their identities.
-func (inv Inventory) Targets() []live.Target {
-	var targets []live.Target
-	for _, id := range slices.SortedFunc(maps.Keys(inv), render.ObjectID.Compare) {
-		targets = append(targets, live.Target{ID: id, GVK: inv[id].GroupVersionKind()})
-	}
-	return targets
 }
 
 // Layout is how an inventory is spread over Inventory objects: what to create, to update and to delete, in this order, so that an
@@ -58,7 +30,7 @@ type Layout struct {
 // one goes where there is room. A shard that is being deleted is moved out of, unless its Release is being deleted too: that lets
 // it go at its end, and a namespace that goes takes no new ones. A shard that gets empty is deleted. New shards get names from the
 // name of the Release and no other metadata.
-func PlanLayout(release *v1alpha1.Release, shards []v1alpha1.Inventory, want Inventory) Layout {
+func PlanLayout(release *v1alpha1.Release, shards []v1alpha1.Inventory, want live.Inventory) Layout {
 	var layout Layout
 	left := maps.Clone(want)
 	kept := make([]v1alpha1.Inventory, 0, len(shards))
@@ -72,9 +44,9 @@ func PlanLayout(release *v1alpha1.Release, shards []v1alpha1.Inventory, want Inv
 		next := *shard.DeepCopy()
 		next.Entries = nil
 		for _, e := range shard.Entries {
-			if wanted, ok := left[entryID(e)]; ok {
+			if wanted, ok := left[live.EntryID(e)]; ok {
 				next.Entries = append(next.Entries, wanted)
-				delete(left, entryID(e))
+				delete(left, live.EntryID(e))
 			}
 		}
 		kept = append(kept, next)

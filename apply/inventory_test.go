@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
 )
 
 var testRelease = &v1alpha1.Release{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "app"}}
@@ -19,8 +20,8 @@ func configMapEntry(n int, hash string) v1alpha1.InventoryEntry {
 	return v1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: fmt.Sprintf("cm-%05d", n), Hash: hash}
 }
 
-func inventoryOf(entries ...v1alpha1.InventoryEntry) Inventory {
-	return InventoryOf([]v1alpha1.Inventory{{Entries: entries}})
+func inventoryOf(entries ...v1alpha1.InventoryEntry) live.Inventory {
+	return live.InventoryOf([]v1alpha1.Inventory{{Entries: entries}})
 }
 
 // written is what the Inventory objects are after a layout was carried out.
@@ -42,23 +43,23 @@ func written(shards []v1alpha1.Inventory, layout Layout) []v1alpha1.Inventory {
 }
 
 func TestChangeOfOneObjectWritesOneInventory(t *testing.T) {
-	want := Inventory{}
+	want := live.Inventory{}
 	for n := range 10_000 {
 		e := configMapEntry(n, "0000000000000000")
-		want[entryID(e)] = e
+		want[live.EntryID(e)] = e
 	}
 	shards := written(nil, PlanLayout(testRelease, nil, want))
 	if len(shards) != 10 {
 		t.Fatalf("10,000 entries are in %d Inventory objects, want 10", len(shards))
 	}
 	changed := configMapEntry(4711, "1111111111111111")
-	want[entryID(changed)] = changed
+	want[live.EntryID(changed)] = changed
 	layout := PlanLayout(testRelease, shards, want)
 	if len(layout.Update) != 1 || len(layout.Create)+len(layout.Delete) != 0 {
 		t.Errorf("a changed entry writes %d, creates %d and deletes %d Inventory objects, want 1, 0 and 0",
 			len(layout.Update), len(layout.Create), len(layout.Delete))
 	}
-	delete(want, entryID(changed))
+	delete(want, live.EntryID(changed))
 	layout = PlanLayout(testRelease, shards, want)
 	if len(layout.Update) != 1 || len(layout.Create)+len(layout.Delete) != 0 {
 		t.Errorf("a removed entry writes %d, creates %d and deletes %d Inventory objects, want 1, 0 and 0",
@@ -71,14 +72,14 @@ func TestLayoutRecordsExactlyWhatIsWanted(t *testing.T) {
 		numbers := rapid.SliceOfNDistinct(rapid.IntRange(0, 3000), 0, 2500, rapid.ID[int])
 		var shards []v1alpha1.Inventory
 		for range 3 {
-			want := Inventory{}
+			want := live.Inventory{}
 			for _, n := range numbers.Draw(t, "entries") {
 				e := configMapEntry(n, rapid.StringMatching("[0-9a-f]{16}").Draw(t, "hash"))
-				want[entryID(e)] = e
+				want[live.EntryID(e)] = e
 			}
 			layout := PlanLayout(testRelease, shards, want)
 			shards = written(shards, layout)
-			if diff := cmp.Diff(want, InventoryOf(shards)); diff != "" {
+			if diff := cmp.Diff(want, live.InventoryOf(shards)); diff != "" {
 				t.Fatalf("what is recorded is not what is wanted (-want +got):\n%s", diff)
 			}
 			for _, shard := range shards {
@@ -127,7 +128,7 @@ func TestInventoryStaysWhereItIsWhileItsReleaseIsDeleted(t *testing.T) {
 		t.Errorf("got %+v, want one update", layout)
 	}
 	if layout = PlanLayout(release, []v1alpha1.Inventory{going}, nil); len(layout.Delete) != 1 {
-		t.Errorf("got %+v, want the empty Inventory deleted", layout)
+		t.Errorf("got %+v, want the empty live.Inventory deleted", layout)
 	}
 }
 
@@ -140,7 +141,7 @@ func TestInventoryNamesAreNames(t *testing.T) {
 				t.Errorf("%q of Release %q: %v", name, release, errs)
 			}
 			if other, ok := names[name]; ok {
-				t.Errorf("Releases %q and %q share the Inventory name %q", other, release, name)
+				t.Errorf("Releases %q and %q share the live.Inventory name %q", other, release, name)
 			}
 			names[name] = release
 		}
@@ -150,7 +151,7 @@ func TestInventoryNamesAreNames(t *testing.T) {
 func TestPlannedInventoryIsOldAndNew(t *testing.T) {
 	old, same, added := configMapEntry(1, "old"), configMapEntry(2, "same"), configMapEntry(3, "")
 	item := func(e v1alpha1.InventoryEntry) Item {
-		return Item{ID: entryID(e), GVK: e.GroupVersionKind(), Hash: "next"}
+		return Item{ID: live.EntryID(e), GVK: e.GroupVersionKind(), Hash: "next"}
 	}
 	plan := &Plan{Items: []Item{item(same), item(added)}, inventory: inventoryOf(old, same)}
 	want := inventoryOf(old, same, added)

@@ -8,11 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
 )
@@ -28,16 +26,6 @@ const (
 	Deleted    Action = "deleted"
 	Skipped    Action = "skipped" // left the render, and is left running
 )
-
-// Owner is the Release for which objects are planned and applied.
-type Owner struct {
-	Namespace string
-	Name      string
-	UID       types.UID
-}
-
-// Labels mark the objects of the owner.
-func (o Owner) Labels() map[string]string { return v1alpha1.OwnerLabels(o.Namespace, o.Name) }
 
 // Item is one object of the render in a plan.
 type Item struct {
@@ -68,20 +56,20 @@ func (i Item) target() live.Target { return live.Target{ID: i.ID, GVK: i.GVK} }
 
 // Plan is what an apply would do. Planning changed nothing on the server.
 type Plan struct {
-	Owner    Owner
+	Owner    live.Owner
 	Items    []Item    // by wave and stage
 	Removals []Removal // by wave and stage, in reverse
 
-	inventory Inventory
-	policy    Policy
+	inventory live.Inventory
+	policy    live.Policy
 }
 
 // Request is what is to be planned.
 type Request struct {
-	Owner     Owner
+	Owner     live.Owner
 	Objects   []*unstructured.Unstructured // the render
-	Inventory Inventory                    // what the Release recorded
-	Policy    Policy
+	Inventory live.Inventory               // what the Release recorded
+	Policy    live.Policy
 }
 
 // Planner plans applies with the rights of one Release.
@@ -108,7 +96,7 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := req.Policy.budget(removals, len(req.Inventory)); err != nil {
+	if err := budget(req.Policy, removals, len(req.Inventory)); err != nil {
 		return nil, err
 	}
 	if err := p.readLive(ctx, req.Owner, items); err != nil {
@@ -121,7 +109,7 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 }
 
 // readLive fills in the live objects that carry our labels. Others are found by their dry run.
-func (p *Planner) readLive(ctx context.Context, owner Owner, items []Item) error {
+func (p *Planner) readLive(ctx context.Context, owner live.Owner, items []Item) error {
 	var targets []live.Target
 	for _, item := range items {
 		if item.Untried == "" {
@@ -144,8 +132,8 @@ func (p *Planner) readLive(ctx context.Context, owner Owner, items []Item) error
 }
 
 // Planned is the inventory that covers the plan, whatever becomes of it: what was recorded, and every object that is to be applied.
-func (p *Plan) Planned() Inventory {
-	inv := Inventory{}
+func (p *Plan) Planned() live.Inventory {
+	inv := live.Inventory{}
 	for id, e := range p.inventory {
 		inv[id] = e
 	}

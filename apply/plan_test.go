@@ -21,10 +21,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
 )
 
-var testOwner = Owner{Namespace: "apps", Name: "podinfo", UID: "u-1"}
+var testOwner = live.Owner{Namespace: "apps", Name: "podinfo", UID: "u-1"}
 
 func object(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
@@ -42,7 +43,7 @@ func mapper() meta.RESTMapper {
 		m.Add(gvk, meta.RESTScopeNamespace)
 	}
 	for _, gvk := range []schema.GroupVersionKind{
-		{Version: "v1", Kind: "Namespace"}, crdKind.WithVersion("v1"), {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+		{Version: "v1", Kind: "Namespace"}, live.CRDKind.WithVersion("v1"), {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
 	} {
 		m.Add(gvk, meta.RESTScopeRoot)
 	}
@@ -168,8 +169,8 @@ func TestSecretIsAppliedWithDataNeverStringData(t *testing.T) {
 }
 
 func TestPruneBudget(t *testing.T) {
-	live := &unstructured.Unstructured{}
-	removals := []Removal{{Live: live}, {Live: live}, {Live: live}, {Live: live, Keep: "kept"}, {}}
+	obj := &unstructured.Unstructured{}
+	removals := []Removal{{Live: obj}, {Live: obj}, {Live: obj}, {Live: obj, Keep: "kept"}, {}}
 	for _, tc := range []struct {
 		max     *intstr.IntOrString
 		refused bool
@@ -183,36 +184,10 @@ func TestPruneBudget(t *testing.T) {
 		{new(intstr.FromString("0%")), true},
 		{new(intstr.FromString("100%")), false},
 	} {
-		err := Policy{Delete: true, MaxDeletes: tc.max}.budget(removals, 5)
+		err := budget(live.Policy{Delete: true, MaxDeletes: tc.max}, removals, 5)
 		var refused *PruneRefusedError
 		if errors.As(err, &refused) != tc.refused || (err != nil) != tc.refused {
 			t.Errorf("3 deletes of 5 objects with maxDeletes %v: error %v, want refused %t", tc.max, err, tc.refused)
-		}
-	}
-}
-
-func TestProtectedKindsAreKept(t *testing.T) {
-	for _, tc := range []struct {
-		manifest string
-		policy   Policy
-		kept     bool
-	}{
-		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, Policy{Delete: true}, false},
-		{`{apiVersion: v1, kind: Namespace, metadata: {name: a}}`, Policy{Delete: true}, true},
-		{`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}}`, Policy{Delete: true}, true},
-		{`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}`, Policy{Delete: true}, true},
-		{`{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {convoy.dev/prune: enabled}}}`, Policy{Delete: true}, false},
-		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {convoy.dev/prune: disabled}}}`, Policy{Delete: true}, true},
-		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, Policy{KeptBecause: "off"}, true},
-		{`{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {convoy.dev/prune: enabled}}}`, Policy{KeptBecause: "off"}, true},
-	} {
-		obj := object(t, tc.manifest)
-		why := tc.policy.keep(&Removal{ID: render.IDOf(obj), Live: obj, Ours: true})
-		if (why != "") != tc.kept {
-			t.Errorf("%s with %+v: kept because %q, want kept %t", tc.manifest, tc.policy, why, tc.kept)
-		}
-		if why := tc.policy.keep(&Removal{ID: render.IDOf(obj), Live: obj}); why == "" {
-			t.Errorf("%s of somebody else would be deleted", tc.manifest)
 		}
 	}
 }

@@ -10,29 +10,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
 )
-
-// Policy is what happens to objects that left the render.
-type Policy struct {
-	// Delete deletes them; otherwise they are left running and lose their owner labels.
-	Delete bool
-	// KeptBecause says why nothing is deleted, if so.
-	KeptBecause string
-	// Abandon lets go also of what the rights do not reach any more. Its owner labels stay, which is harmless once their Release is
-	// gone.
-	Abandon bool
-	// MaxDeletes limits the deletes of one pass; nil is no limit.
-	MaxDeletes *intstr.IntOrString
-}
 
 // Removal is one object that left the render.
 type Removal struct {
@@ -46,7 +31,7 @@ type Removal struct {
 }
 
 // budget holds the deletes of a pass against the policy. A percentage counts from what the Release recorded.
-func (p Policy) budget(removals []Removal, recorded int) error {
+func budget(p live.Policy, removals []Removal, recorded int) error {
 	if p.MaxDeletes == nil {
 		return nil
 	}
@@ -107,7 +92,7 @@ func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item) (
 func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, served func() (live.Kinds, error)) error {
 	r.position.stage = stageOf(r.ID.GroupKind())
 	obj, err := p.readRecorded(ctx, r, served)
-	if err != nil && req.Policy.abandons(err) {
+	if err != nil && abandons(req.Policy, err) {
 		return nil
 	}
 	if err != nil || obj == nil {
@@ -117,11 +102,8 @@ func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, serv
 	if pos, err := positionOf(obj); err == nil { // somebody may have broken the annotation of a live object: then it goes in wave 0
 		r.position = pos
 	}
-	r.Ours = ours(req.Owner, obj)
-	if r.Keep = req.Owner.keeps(r); r.Keep == "" {
-		r.Keep = req.Policy.keep(r)
-	}
-	if r.Keep == "" {
+	r.Ours = req.Owner.Owns(obj)
+	if r.Keep = req.Policy.Keeps(req.Owner, r.ID, obj); r.Keep == "" {
 		return p.tryDelete(ctx, r)
 	}
 	return nil
@@ -156,44 +138,5 @@ func (p *Planner) tryDelete(ctx context.Context, r *Removal) error {
 	return fmt.Errorf("would not be deleted: %w", err)
 }
 
-// ours says whether a recorded object is still the owner's: it has its labels, or not both of anybody's and fields that convoy applied.
-func ours(owner Owner, obj *unstructured.Unstructured) bool {
-	label, namespace := obj.GetLabels()[v1alpha1.ReleaseNameLabel], obj.GetLabels()[v1alpha1.ReleaseNamespaceLabel]
-	if label != "" && namespace != "" {
-		return label == v1alpha1.OwnerLabelValue(owner.Name) && namespace == owner.Namespace
-	}
-	return slices.ContainsFunc(obj.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply
-	})
-}
-
-// keeps says why an object cannot be deleted before the owner itself; empty if it can.
-func (o Owner) keeps(r *Removal) string {
-	switch {
-	case r.Live.GetUID() == o.UID:
-		return "it is this Release itself"
-	case r.ID.GroupKind() == namespaceKind && r.ID.Name == o.Namespace:
-		return "it is the namespace of this Release"
-	}
-	return ""
-}
-
 // abandons says whether a missing right is no failure.
-func (p Policy) abandons(err error) bool { return p.Abandon && apierrors.IsForbidden(err) }
-
-// keep says why an object is left running; empty if it is to be deleted.
-func (p Policy) keep(r *Removal) string {
-	protected := []schema.GroupKind{crdKind, namespaceKind, pvcKind}
-	annotation := r.Live.GetAnnotations()[v1alpha1.PruneAnnotation]
-	switch {
-	case !r.Ours:
-		return "it is not this Release's any more"
-	case annotation == v1alpha1.PruneDisabled:
-		return "its annotation " + v1alpha1.PruneAnnotation + " says " + v1alpha1.PruneDisabled
-	case !p.Delete:
-		return p.KeptBecause
-	case slices.Contains(protected, r.ID.GroupKind()) && annotation != v1alpha1.PruneEnabled:
-		return "its kind is protected; the annotation " + v1alpha1.PruneAnnotation + ": " + v1alpha1.PruneEnabled + " allows deleting it"
-	}
-	return ""
-}
+func abandons(p live.Policy, err error) bool { return p.Abandon && apierrors.IsForbidden(err) }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
 )
 
 // position is where in an apply an object comes: its wave, and the stage inside the wave. A prune goes the other way round.
@@ -27,16 +28,9 @@ const (
 	stageInterceptors              // what sits in the way of requests for other objects, and may not be able to answer yet
 )
 
-var (
-	crdKind       = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-	namespaceKind = schema.GroupKind{Kind: "Namespace"}
-	pvcKind       = schema.GroupKind{Kind: "PersistentVolumeClaim"}
-	secretKind    = schema.GroupKind{Kind: "Secret"}
-)
-
 func stageOf(kind schema.GroupKind) stage {
 	switch kind {
-	case crdKind, namespaceKind:
+	case live.CRDKind, live.NamespaceKind:
 		return stageProviders
 	case schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
 		schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},

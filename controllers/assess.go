@@ -66,7 +66,7 @@ func (r *ReleaseReconciler) healthOfInventory(ctx context.Context, p pass) (live
 		return nil, err
 	}
 	reader := live.Reader{Client: target}
-	applied := apply.InventoryOf(shards)
+	applied := live.InventoryOf(shards)
 	maps.DeleteFunc(applied, func(_ render.ObjectID, e v1alpha1.InventoryEntry) bool { return e.Hash == "" }) // it was only planned
 	targets := applied.Targets()
 	owned, err := reader.Owned(ctx, targets, p.owner.Labels())

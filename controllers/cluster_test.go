@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
-	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/internal/testenv"
+	"github.com/convoy-dev/convoy/live"
 )
 
 // clusterOfItsOwn gives the spec an API server that no other spec sees, for what is cluster-scoped, or heavy.
@@ -131,7 +131,7 @@ func (w *world) shards(name string) []v1alpha1.Inventory {
 func (w *world) recorded(name string) []string {
 	GinkgoHelper()
 	var ids []string
-	for id := range apply.InventoryOf(w.shards(name)) {
+	for id := range live.InventoryOf(w.shards(name)) {
 		ids = append(ids, id.String())
 	}
 	return ids

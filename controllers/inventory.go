@@ -10,6 +10,7 @@ import (
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/live"
 )
 
 // shards reads the Inventory objects of a Release. They belong to it by name, as the applied objects do: so one that was forced away
@@ -24,7 +25,7 @@ func (r *ReleaseReconciler) shards(ctx context.Context, release *v1alpha1.Releas
 // writeInventory records what a Release applied and returns the Inventory objects as they are then. Additions come first, so that
 // an object is recorded somewhere at any moment.
 func (r *ReleaseReconciler) writeInventory(
-	ctx context.Context, release *v1alpha1.Release, shards []v1alpha1.Inventory, want apply.Inventory,
+	ctx context.Context, release *v1alpha1.Release, shards []v1alpha1.Inventory, want live.Inventory,
 ) ([]v1alpha1.Inventory, error) {
 	layout := apply.PlanLayout(release, shards, want)
 	after := map[string]v1alpha1.Inventory{}

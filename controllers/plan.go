@@ -10,6 +10,7 @@ import (
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/live"
 )
 
 // planned is a plan, with the Inventory objects that it was made from.
@@ -40,7 +41,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, OwnerName: r.ownerName,
 	}
 	plan, err := planner.Plan(ctx, apply.Request{
-		Owner: p.owner, Objects: objects, Inventory: apply.InventoryOf(shards), Policy: policyOf(p),
+		Owner: p.owner, Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
 	})
 	var refused *apply.PruneRefusedError
 	switch {
@@ -53,20 +54,6 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The objects cannot be watched: %w", err)
 	}
 	return &planned{plan, shards, target}, nil
-}
-
-// policyOf is what happens to objects that left the render.
-func policyOf(p pass) apply.Policy {
-	switch {
-	case p.deleting() && p.release.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan:
-		return apply.Policy{KeptBecause: "spec.deletionPolicy is Orphan", Abandon: true}
-	case p.deleting():
-		return apply.Policy{Delete: true}
-	case !p.release.Spec.PrunePolicy.IsEnabled():
-		return apply.Policy{KeptBecause: "spec.prunePolicy.enabled is false"}
-	default:
-		return apply.Policy{Delete: true, MaxDeletes: p.release.Spec.PrunePolicy.MaxDeletes}
-	}
 }
 
 func (r *ReleaseReconciler) serviceAccount(release *v1alpha1.Release) string {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/source"
 )
@@ -68,7 +69,7 @@ func New(r ReleaseReconciler) *ReleaseReconciler {
 // they see.
 type pass struct {
 	release *v1alpha1.Release
-	owner   apply.Owner
+	owner   live.Owner
 	archive *renderstore.Archive
 	now     time.Time
 	expired *v1alpha1.Pin // the pin that has just ended by itself
@@ -146,7 +147,7 @@ func (r *ReleaseReconciler) begin(ctx context.Context, req reconcile.Request) (*
 	}
 	return &pass{
 		release: release,
-		owner:   apply.Owner{Namespace: release.Namespace, Name: release.Name, UID: release.UID},
+		owner:   live.Owner{Namespace: release.Namespace, Name: release.Name, UID: release.UID},
 		archive: r.Store.Archive(release.Namespace, release.Name),
 		now:     r.Clock.Now(),
 		expired: expired,

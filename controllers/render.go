@@ -26,17 +26,9 @@ func (r *ReleaseReconciler) render(ctx context.Context, p pass, artifact *source
 	return rendered, nil
 }
 
-// pathOf is the folder of the source that is rendered.
-func pathOf(src v1alpha1.Source) string {
-	if src.Git != nil {
-		return src.Git.Path
-	}
-	return ""
-}
-
 // build renders the files, unless the last render of the Release had the same inputs.
 func (r *ReleaseReconciler) build(ctx context.Context, release *v1alpha1.Release, artifact *source.Artifact) (render.Render, error) {
-	path := pathOf(release.Spec.Source)
+	path := release.Spec.Source.Path()
 	inputs, err := json.Marshal([]any{artifact.Origin, artifact.Revision, path, release.Spec.Render})
 	if err != nil {
 		return render.Render{}, err

@@ -118,6 +118,14 @@ type Source struct {
 	From *FromSource `json:"from,omitempty"`
 }
 
+// Path is the folder that is rendered, from the root of the source; empty is the root.
+func (s Source) Path() string {
+	if s.Git != nil {
+		return s.Git.Path
+	}
+	return ""
+}
+
 // GitSource is a folder of a Git repository at one reference.
 type GitSource struct {
 	// url is the address of the repository: https://, http:// (no credentials are sent over it), ssh://user@host/path, or, if the

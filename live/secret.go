@@ -1,4 +1,4 @@
-package apply
+package live
 
 import (
 	"encoding/base64"
@@ -12,7 +12,7 @@ import (
 // checkSecret names the key of a Secret that the server would not take. What the server says of it is withheld, since it may quote
 // the value.
 func checkSecret(obj *unstructured.Unstructured) error {
-	if obj.GroupVersionKind().GroupKind() != secretKind {
+	if obj.GroupVersionKind().GroupKind() != SecretKind {
 		return nil
 	}
 	for _, field := range []string{"data", "stringData"} {

@@ -1,0 +1,71 @@
+package live
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/render"
+)
+
+// The kinds that get special care.
+var (
+	CRDKind       = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	NamespaceKind = schema.GroupKind{Kind: "Namespace"}
+	pvcKind       = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	SecretKind    = schema.GroupKind{Kind: "Secret"}
+)
+
+// protected are the kinds whose objects are deleted only if they say so.
+var protected = []schema.GroupKind{CRDKind, NamespaceKind, pvcKind}
+
+// Policy is what happens to objects that left the render.
+type Policy struct {
+	// Delete deletes them; otherwise they are left running and lose their owner labels.
+	Delete bool
+	// KeptBecause says why nothing is deleted, if so.
+	KeptBecause string
+	// Abandon lets go also of what the rights do not reach any more. Its owner labels stay, which is harmless once their Release is
+	// gone.
+	Abandon bool
+	// MaxDeletes limits the deletes of one pass; nil is no limit.
+	MaxDeletes *intstr.IntOrString
+}
+
+// PolicyOf is the policy of a Release.
+func PolicyOf(release *v1alpha1.Release) Policy {
+	deleting := !release.DeletionTimestamp.IsZero()
+	switch {
+	case deleting && release.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan:
+		return Policy{KeptBecause: "spec.deletionPolicy is Orphan", Abandon: true}
+	case deleting:
+		return Policy{Delete: true}
+	case !release.Spec.PrunePolicy.IsEnabled():
+		return Policy{KeptBecause: "spec.prunePolicy.enabled is false"}
+	default:
+		return Policy{Delete: true, MaxDeletes: release.Spec.PrunePolicy.MaxDeletes}
+	}
+}
+
+// Keeps says why a live object of the owner that left the render is left running; empty if it is to be deleted.
+func (p Policy) Keeps(owner Owner, id render.ObjectID, obj *unstructured.Unstructured) string {
+	annotation := obj.GetAnnotations()[v1alpha1.PruneAnnotation]
+	switch {
+	case obj.GetUID() == owner.UID:
+		return "it is this Release itself"
+	case id.GroupKind() == NamespaceKind && id.Name == owner.Namespace:
+		return "it is the namespace of this Release"
+	case !owner.Owns(obj):
+		return "it is not this Release's any more"
+	case annotation == v1alpha1.PruneDisabled:
+		return "its annotation " + v1alpha1.PruneAnnotation + " says " + v1alpha1.PruneDisabled
+	case !p.Delete:
+		return p.KeptBecause
+	case slices.Contains(protected, id.GroupKind()) && annotation != v1alpha1.PruneEnabled:
+		return "its kind is protected; the annotation " + v1alpha1.PruneAnnotation + ": " + v1alpha1.PruneEnabled + " allows deleting it"
+	}
+	return ""
+}
