@@ -16,9 +16,16 @@ import (
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
+		v1alpha1.DiffRender{}.OpenAPIModelName():          schema_convoy_api_subresources_v1alpha1_DiffRender(ref),
+		v1alpha1.PatchOperation{}.OpenAPIModelName():      schema_convoy_api_subresources_v1alpha1_PatchOperation(ref),
+		v1alpha1.ReleaseChange{}.OpenAPIModelName():       schema_convoy_api_subresources_v1alpha1_ReleaseChange(ref),
+		v1alpha1.ReleaseDiff{}.OpenAPIModelName():         schema_convoy_api_subresources_v1alpha1_ReleaseDiff(ref),
+		v1alpha1.ReleaseHistory{}.OpenAPIModelName():      schema_convoy_api_subresources_v1alpha1_ReleaseHistory(ref),
+		v1alpha1.ReleaseHistoryEntry{}.OpenAPIModelName(): schema_convoy_api_subresources_v1alpha1_ReleaseHistoryEntry(ref),
 		v1alpha1.ReleasePin{}.OpenAPIModelName():          schema_convoy_api_subresources_v1alpha1_ReleasePin(ref),
 		v1alpha1.ReleasePinSpec{}.OpenAPIModelName():      schema_convoy_api_subresources_v1alpha1_ReleasePinSpec(ref),
 		v1alpha1.ReleasePinStatus{}.OpenAPIModelName():    schema_convoy_api_subresources_v1alpha1_ReleasePinStatus(ref),
+		v1alpha1.ReleaseRender{}.OpenAPIModelName():       schema_convoy_api_subresources_v1alpha1_ReleaseRender(ref),
 		v1alpha1.ReleaseSync{}.OpenAPIModelName():         schema_convoy_api_subresources_v1alpha1_ReleaseSync(ref),
 		v1alpha1.ReleaseSyncStatus{}.OpenAPIModelName():   schema_convoy_api_subresources_v1alpha1_ReleaseSyncStatus(ref),
 		v1.APIGroup{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_APIGroup(ref),
@@ -75,6 +82,348 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		runtime.TypeMeta{}.OpenAPIModelName():             schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
 		runtime.Unknown{}.OpenAPIModelName():              schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
 		version.Info{}.OpenAPIModelName():                 schema_k8sio_apimachinery_pkg_version_Info(ref),
+	}
+}
+
+func schema_convoy_api_subresources_v1alpha1_DiffRender(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DiffRender is one side of a diff.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"renderRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "renderRef names the render: sha256: and 64 lower-case hex digits.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"summary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "summary is the source URL or <kind>/<name>, then @ and the revision, as far as it is known.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"origin": {
+						SchemaProps: spec.SchemaProps{
+							Description: "origin says where the render comes from.\n\nPossible enum values:\n - `\"Pin\"` : it is the render that the Release is pinned to.\n - `\"Source\"` : it is what the source renders now.\n - `\"Store\"` : it is the stored render that the request names.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Pin", "Source", "Store"},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_convoy_api_subresources_v1alpha1_PatchOperation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PatchOperation is one operation of a JSON patch.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"op": {
+						SchemaProps: spec.SchemaProps{
+							Description: "op is add, remove or replace.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"path": {
+						SchemaProps: spec.SchemaProps{
+							Description: "path is a JSON pointer into the live object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value is what is added or put in place.",
+							Ref:         ref("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON"),
+						},
+					},
+				},
+				Required: []string{"op", "path"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON"},
+	}
+}
+
+func schema_convoy_api_subresources_v1alpha1_ReleaseChange(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReleaseChange is what the apply would do to one object. Values of Secrets are masked: equal values stay equal, and different ones stay different.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"action": {
+						SchemaProps: spec.SchemaProps{
+							Description: "action is what would happen.\n\nPossible enum values:\n - `\"create\"` : the object is not there.\n - `\"delete\"` : the object left the render and would be pruned.\n - `\"keep\"` : the object left the render and would be left running, for the reason that notes gives.\n - `\"refuse\"` : the apply would be refused because of the object, for the reason that notes gives, and nothing would change.\n - `\"update\"` : the object differs from the render.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"create", "delete", "keep", "refuse", "update"},
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the object; empty if it has none.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"patch": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patch are the changes of an update, as a JSON patch (RFC 6902).",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.PatchOperation{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unified": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unified is the same as a unified diff of the object in YAML.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"notes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "notes say what the prediction leaves open, or why the action is what it is.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"action", "apiVersion", "kind", "name"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.PatchOperation{}.OpenAPIModelName()},
+	}
+}
+
+func schema_convoy_api_subresources_v1alpha1_ReleaseDiff(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReleaseDiff says what an apply of a render would change, as releases/{name}/diff serves it. It is predicted: nothing is written, and the server is not asked to try.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata has the name, namespace and uid of the Release.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"from": {
+						SchemaProps: spec.SchemaProps{
+							Description: "from is the render that was last applied in full. Its renderRef is empty if there is none.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DiffRender{}.OpenAPIModelName()),
+						},
+					},
+					"to": {
+						SchemaProps: spec.SchemaProps{
+							Description: "to is the render that is compared with the live objects.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.DiffRender{}.OpenAPIModelName()),
+						},
+					},
+					"changes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "changes are the objects that the apply would touch, by group, kind, namespace and name. Empty: everything is as the render says.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ReleaseChange{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"to", "changes"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DiffRender{}.OpenAPIModelName(), v1alpha1.ReleaseChange{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_convoy_api_subresources_v1alpha1_ReleaseHistory(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReleaseHistory are the renders that a Release applied, each once, the newest first, as releases/{name}/history serves them.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata has, of a page that is not the last one, the token to continue with, and how many entries come after it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the entries of this page.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ReleaseHistoryEntry{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ReleaseHistoryEntry{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_convoy_api_subresources_v1alpha1_ReleaseHistoryEntry(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReleaseHistoryEntry says that a render was applied.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"renderRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "renderRef names the render: sha256: and 64 lower-case hex digits.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"syncedAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "syncedAt is when the render was applied for the first time.",
+							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+						},
+					},
+					"summary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "summary is the source URL or <kind>/<name>, then @ and the revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"size": {
+						SchemaProps: spec.SchemaProps{
+							Description: "size is the number of bytes of the stored render. Absent if the render store does not have it any more: then it cannot be pinned.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"current": {
+						SchemaProps: spec.SchemaProps{
+							Description: "current says that this is the render that was last applied in full.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"pinned": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pinned says that the Release is pinned to this render.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"healthy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "healthy says that this is the render that was last healthy.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"renderRef", "syncedAt"},
+			},
+		},
+		Dependencies: []string{
+			v1.MicroTime{}.OpenAPIModelName()},
 	}
 }
 
@@ -194,6 +543,64 @@ func schema_convoy_api_subresources_v1alpha1_ReleasePinStatus(ref common.Referen
 		},
 		Dependencies: []string{
 			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_convoy_api_subresources_v1alpha1_ReleaseRender(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReleaseRender are the objects of a stored render, as releases/{name}/render serves them.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata has the name, namespace and uid of the Release.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"renderRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "renderRef names the render: sha256: and 64 lower-case hex digits.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"objects": {
+						SchemaProps: spec.SchemaProps{
+							Description: "objects are the objects as they are stored, in their order. Values of Secrets are masked.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(runtime.RawExtension{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"renderRef", "objects"},
+			},
+		},
+		Dependencies: []string{
+			v1.ObjectMeta{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
 	}
 }
 

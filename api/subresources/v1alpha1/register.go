@@ -20,4 +20,4 @@ var SchemeBuilder = runtime.NewSchemeBuilder(func(s *runtime.Scheme) error {
 var AddToScheme = SchemeBuilder.AddToScheme
 
 // Types returns an empty object of every kind of this package.
-func Types() []runtime.Object { return []runtime.Object{&ReleasePin{}, &ReleaseSync{}} }
+func Types() []runtime.Object { return []runtime.Object{&ReleasePin{}, &ReleaseSync{}, &ReleaseHistory{}, &ReleaseDiff{}, &ReleaseRender{}} }

@@ -6,6 +6,36 @@
 package v1alpha1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DiffRender) OpenAPIModelName() string {
+	return "dev.convoy.subresources.v1alpha1.DiffRender"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PatchOperation) OpenAPIModelName() string {
+	return "dev.convoy.subresources.v1alpha1.PatchOperation"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ReleaseChange) OpenAPIModelName() string {
+	return "dev.convoy.subresources.v1alpha1.ReleaseChange"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ReleaseDiff) OpenAPIModelName() string {
+	return "dev.convoy.subresources.v1alpha1.ReleaseDiff"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ReleaseHistory) OpenAPIModelName() string {
+	return "dev.convoy.subresources.v1alpha1.ReleaseHistory"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ReleaseHistoryEntry) OpenAPIModelName() string {
+	return "dev.convoy.subresources.v1alpha1.ReleaseHistoryEntry"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ReleasePin) OpenAPIModelName() string {
 	return "dev.convoy.subresources.v1alpha1.ReleasePin"
 }
@@ -18,6 +48,11 @@ func (in ReleasePinSpec) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ReleasePinStatus) OpenAPIModelName() string {
 	return "dev.convoy.subresources.v1alpha1.ReleasePinStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ReleaseRender) OpenAPIModelName() string {
+	return "dev.convoy.subresources.v1alpha1.ReleaseRender"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
