@@ -29,6 +29,15 @@ const (
 	// the render.
 	PruneEnabled = "enabled"
 
+	// IgnoreDriftAnnotation on an object of a render leaves fields of it to others: JSON pointers (RFC 6901), separated by commas or
+	// white space, or IgnoreDriftAll. Such a field is set when the object is created, and is others' from then on: convoy neither puts it
+	// back nor takes part in its ownership. A pointer that is malformed is an error of the plan.
+	IgnoreDriftAnnotation = "convoy.dev/ignore-drift"
+
+	// IgnoreDriftAll leaves the whole object to others: it is created if it is not there, and never changed. It still counts for
+	// the health, and is pruned once it left the render.
+	IgnoreDriftAll = "*"
+
 	// ReleaseNameLabel and ReleaseNamespaceLabel name the owning Release on every applied object. They are added at apply and are
 	// no part of the render. The values are made by OwnerLabels.
 	ReleaseNameLabel      = "convoy.dev/release-name"
