@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
@@ -15,8 +17,14 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
-// requestTimeout is the deadline of one request where --request-timeout sets none.
-const requestTimeout = 30 * time.Second
+// The deadlines of one request where --request-timeout sets none.
+const (
+	requestTimeout = 30 * time.Second
+
+	// observeTimeout is that of what convoy-observer answers, which may have to fetch a source and to render it first. It is a little
+	// more than kube-apiserver waits, so that the server is the one that says what took so long.
+	observeTimeout = 70 * time.Second
+)
 
 // releaseResource is the custom resource, served by kube-apiserver.
 var releaseResource = v1alpha1.GroupVersion.WithResource("releases")
@@ -26,6 +34,7 @@ var releaseResource = v1alpha1.GroupVersion.WithResource("releases")
 type cluster struct {
 	requests  dynamic.Interface // each has a deadline
 	watches   dynamic.Interface // theirs is that of the context
+	observed  rest.Interface    // what convoy-observer answers
 	reviews   authorizationv1.SelfSubjectAccessReviewInterface
 	namespace string
 }
@@ -43,24 +52,40 @@ func (c *cli) connect() (*cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // a command sends few requests
 	config.UserAgent = "kubectl-convoy/" + currentVersion().Version
-	if config.Timeout == 0 {
-		config.Timeout = requestTimeout
-	}
-	patient := rest.CopyConfig(config)
-	patient.Timeout = 0
-	requests, err := dynamic.NewForConfig(config)
-	if err != nil {
+	config.WarningHandler = rest.NewWarningWriter(newProgress(c.ErrOut), rest.WarningWriterOptions{
+		Deduplicate: true, Color: printers.AllowsColorOutput(c.ErrOut),
+	})
+	k := &cluster{namespace: namespace}
+	if err := k.setUp(config); err != nil {
 		return nil, fmt.Errorf("set up a client: %w", err)
 	}
-	watches, err := dynamic.NewForConfig(patient)
-	if err != nil {
-		return nil, fmt.Errorf("set up a client: %w", err)
+	return k, nil
+}
+
+// setUp makes the clients.
+func (k *cluster) setUp(config *rest.Config) (err error) {
+	within := func(timeout time.Duration) *rest.Config {
+		limited := rest.CopyConfig(config)
+		limited.Timeout = cmp.Or(config.Timeout, timeout)
+		return limited
 	}
-	access, err := authorizationv1.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("set up a client: %w", err)
+	endless := rest.CopyConfig(config)
+	endless.Timeout = 0
+	if k.requests, err = dynamic.NewForConfig(within(requestTimeout)); err != nil {
+		return err
 	}
-	return &cluster{requests: requests, watches: watches, reviews: access.SelfSubjectAccessReviews(), namespace: namespace}, nil
+	if k.watches, err = dynamic.NewForConfig(endless); err != nil {
+		return err
+	}
+	if k.observed, err = rest.UnversionedRESTClientFor(dynamic.ConfigFor(within(observeTimeout))); err != nil {
+		return err
+	}
+	access, err := authorizationv1.NewForConfig(within(requestTimeout))
+	if err != nil {
+		return err
+	}
+	k.reviews = access.SelfSubjectAccessReviews()
+	return nil
 }
 
 // list reads the Releases of a namespace; an empty one stands for all.

@@ -21,7 +21,7 @@ func main() {
 // run runs one command and returns its exit code.
 func run(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
 	ctx = klog.NewContext(ctx, logr.Discard()) // what the libraries log is for programs that nobody watches
-	c := &cli{IOStreams: streams, config: genericclioptions.NewConfigFlags(true).WithWarningPrinter(streams), now: time.Now}
+	c := &cli{IOStreams: streams, config: genericclioptions.NewConfigFlags(true), now: time.Now}
 	root := newRoot(c) //nolint:contextcheck // completions have the context of the command
 	root.SetArgs(args)
 	return c.report(root.ExecuteContext(ctx))

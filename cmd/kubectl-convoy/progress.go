@@ -47,6 +47,14 @@ func (p *progress) show(message string) {
 	_, _ = io.WriteString(p.w, eraseLine+message)
 }
 
+// Write writes a text of others in place of the line that may be shown.
+func (p *progress) Write(text []byte) (int, error) {
+	if p.width > 0 {
+		_, _ = io.WriteString(p.w, eraseLine)
+	}
+	return p.w.Write(text)
+}
+
 // end leaves the terminal as it was.
 func (p *progress) end() {
 	if p.width > 0 && p.last != "" {

@@ -1,35 +1,19 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"io"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
-// none stands for a cell without a value, as in kubectl.
-const none = "<none>"
-
-// tableOptions are how a table is written.
-type tableOptions struct {
-	now        time.Time
-	namespaces bool
-	wide       bool
-	painter    painter
-}
-
-// columns are the columns of the table, without the namespace. Those with a priority are in the wide table only.
-var columns = []metav1.TableColumnDefinition{
+// releaseColumns are the columns of the table of Releases, without the namespace. Those with a priority are in the wide table only.
+var releaseColumns = []metav1.TableColumnDefinition{
 	{Name: "Name", Type: "string"},
 	{Name: "Ready", Type: "string"},
 	{Name: "Applied", Type: "string"},
@@ -45,26 +29,15 @@ var columns = []metav1.TableColumnDefinition{
 
 // writeTable writes one line for each Release; on a terminal in the color of Ready.
 func writeTable(w io.Writer, releases []*v1alpha1.Release, o tableOptions) error {
-	table := &metav1.Table{ColumnDefinitions: columns}
-	for _, release := range releases {
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells(release, o.now), Object: runtime.RawExtension{Object: release}})
+	rows := make([]row, len(releases))
+	for i, release := range releases {
+		rows[i] = row{colorOf(statusOf(release, v1alpha1.ConditionReady)), cells(release, o.now), release}
 	}
-	var text bytes.Buffer
-	printer := printers.NewTablePrinter(printers.PrintOptions{WithNamespace: o.namespaces, Wide: o.wide})
-	if err := printer.PrintObj(table, &text); err != nil {
-		return err
-	}
-	header, lines, _ := strings.Cut(text.String(), "\n")
-	painted := []string{header}
-	for i, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {
-		painted = append(painted, o.painter.paint(colorOf(statusOf(releases[i], v1alpha1.ConditionReady)), line))
-	}
-	_, err := io.WriteString(w, strings.Join(painted, "\n")+"\n")
-	return err
+	return writeRows(w, releaseColumns, rows, o)
 }
 
 // cells are the cells of a Release.
-func cells(release *v1alpha1.Release, now time.Time) []any {
+func cells(release *v1alpha1.Release, now time.Time) []string {
 	var revision, message string
 	if last := release.Status.LastSuccessful; last != nil {
 		revision = last.Revision
@@ -80,7 +53,7 @@ func cells(release *v1alpha1.Release, now time.Time) []any {
 			expires = relative(pin.ExpiresAt.Time, now)
 		}
 	}
-	row := []string{
+	return []string{
 		release.Name,
 		string(statusOf(release, v1alpha1.ConditionReady)),
 		string(statusOf(release, v1alpha1.ConditionApplied)),
@@ -90,11 +63,6 @@ func cells(release *v1alpha1.Release, now time.Time) []any {
 		duration.HumanDuration(now.Sub(release.CreationTimestamp.Time)),
 		by, reason, expires, message,
 	}
-	filled := make([]any, len(row))
-	for i, cell := range row {
-		filled[i] = cmp.Or(cell, none)
-	}
-	return filled
 }
 
 // statusOf is the status of a condition: Unknown if convoy has not said anything yet.
