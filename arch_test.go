@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"renderstore":            {"render"},
 	"renderstore/faultstore": {"renderstore", "render"},
 	"live":                   {"render", "api/v1alpha1"},
+	"live/builtin":           {"live"}, // links Kubernetes itself: for the observer alone
 
 	"apply": {"live", "render", "api/v1alpha1"},
 
