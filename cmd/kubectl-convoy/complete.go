@@ -95,7 +95,8 @@ func (c *cli) completeRelease(cmd *cobra.Command, args []string, typed string) (
 	return c.namesOf(cmd.Context(), releaseResource, true, typed)
 }
 
-// completeRef completes a render that the Release named before knows.
+// completeRef completes a render that the Release named before knows, with what it was made from: those of its history, and where that
+// cannot be read, those of its status.
 func (c *cli) completeRef(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -106,12 +107,20 @@ func (c *cli) completeRef(cmd *cobra.Command, args []string, typed string) ([]st
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
-	_, release, err := k.release(ctx, args[0])
-	if err != nil {
-		cobra.CompErrorln(err.Error())
-		return nil, cobra.ShellCompDirectiveError
+	var refs []string
+	if _, history, err := k.history(ctx, args[0], pageSize); err == nil {
+		for _, entry := range history.Items {
+			refs = append(refs, cobra.CompletionWithDesc(entry.RenderRef, joinNonEmpty(" ", marks(entry), entry.Summary)))
+		}
+	} else {
+		_, release, err := k.release(ctx, args[0])
+		if err != nil {
+			cobra.CompErrorln(err.Error())
+			return nil, cobra.ShellCompDirectiveError
+		}
+		refs = statusRefs(release.Status)
 	}
-	return startingWith(typed, knownRefs(release.Status)), cobra.ShellCompDirectiveNoFileComp
+	return startingWith(typed, refs), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 // namesOf lists names that begin with what was typed.

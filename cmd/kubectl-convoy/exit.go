@@ -14,6 +14,10 @@ const (
 	codeUsage     = 2
 	codeWaitEnded = 3 // what was asked for is set, and the wait for it ended without success
 	codeRefused   = 4 // the user answered no
+
+	// Those of diff are those of kubectl diff.
+	codeDiffers = 1
+	codeTrouble = 2
 )
 
 // exitCodes tells users of them.
@@ -23,6 +27,15 @@ const exitCodes = `Exit codes:
   2  the command line is wrong
   3  --wait ended without success: the time is up, it cannot be applied, or the wait was interrupted; what was asked for stays set
   4  you answered no`
+
+// errDiffers is what diff returns where something would change. That is no error, so it is not reported: the code says it.
+var errDiffers = &exitError{codeDiffers, errors.New("something would change")}
+
+// diffExitCodes tells users of those of diff.
+const diffExitCodes = `Exit codes, as those of kubectl diff:
+  0  nothing would change
+  1  something would change, or the apply would be refused
+  2  an error, or the command line is wrong`
 
 // exitError is an error with an exit code of its own.
 type exitError struct {
@@ -43,8 +56,11 @@ func usageError(cmd *cobra.Command, format string, args ...any) error {
 
 // report says what went wrong, and returns the exit code.
 func (c *cli) report(err error) int {
-	if err == nil {
+	switch {
+	case err == nil:
 		return codeDone
+	case errors.Is(err, errDiffers):
+		return codeDiffers
 	}
 	c.note("error: %s", err.Error())
 	var exit *exitError

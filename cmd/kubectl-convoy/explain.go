@@ -30,6 +30,7 @@ type request struct {
 	subresource string // empty for the Release itself
 	namespace   string // empty for all
 	name        string // empty for a list
+	render      string // that was asked for, if any
 }
 
 func (r request) group() string {

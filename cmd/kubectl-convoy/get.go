@@ -20,7 +20,7 @@ func newGet(c *cli) *cobra.Command {
 	o := &getOptions{cli: c}
 	cmd := &cobra.Command{
 		Use:     "get NAME",
-		Aliases: []string{"describe", "show"},
+		Aliases: []string{"describe"},
 		Short:   "Tell what a Release runs, how it is doing, and who pinned it",
 		Long: `Tell what a Release runs and since when, whether it is healthy, who pinned it, when, why and until when, what convoy waits for now, and
 what failed last, with the next move.

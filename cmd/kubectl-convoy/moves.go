@@ -18,7 +18,8 @@ func (d description) nextMove(reason string) string {
 	case v1alpha1.ReasonPruneRefused:
 		return "put the objects back at the source, or raise spec.prunePolicy.maxDeletes. Nothing was changed."
 	case v1alpha1.ReasonPinned:
-		return "pin a render that the store has, or unpin: " + unpinCommand(d.Name, d.target)
+		return "pin a render that the store has, or unpin: " + unpinCommand(d.Name, d.target) +
+			"\n      Those that it has: " + historyCommand(d.Name, d.target)
 	case v1alpha1.ReasonDeployFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonDegraded:
 		return joinNonEmpty("\n      ", "mend what the message names; convoy goes on by itself.", d.goBack())
 	}
@@ -31,8 +32,8 @@ func (d description) goBack() string {
 	if healthy == nil || tried == nil || healthy.RenderRef == tried.RenderRef {
 		return ""
 	}
-	return fmt.Sprintf("Or go back to the last healthy render: kubectl convoy release pin %s --render-ref %s %s",
-		d.Name, short(healthy.RenderRef), d.target)
+	return fmt.Sprintf("Or go back to the last healthy render: kubectl convoy release pin %s --render-ref %s %s\n      What that changes: %s",
+		d.Name, short(healthy.RenderRef), d.target, diffCommand(d.Name, healthy.RenderRef, d.target))
 }
 
 // getCommand is what looks at a Release.
@@ -43,4 +44,14 @@ func getCommand(name, target string) string {
 // unpinCommand is what undoes a pin.
 func unpinCommand(name, target string) string {
 	return "kubectl convoy release unpin " + name + " " + target
+}
+
+// historyCommand is what lists the renders that a Release applied.
+func historyCommand(name, target string) string {
+	return "kubectl convoy release history " + name + " " + target
+}
+
+// diffCommand is what shows what a rollback to a render changes; without one, what the next apply changes.
+func diffCommand(name, ref, target string) string {
+	return joinNonEmpty(" ", "kubectl convoy release diff", name, prefixed("--render ", short(ref)), target)
 }

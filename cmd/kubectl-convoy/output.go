@@ -9,8 +9,13 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
 
-// wideFormat is the table with all columns.
-const wideFormat = "wide"
+// The formats that commands treat in a way of their own.
+const (
+	wideFormat = "wide" // the table with all columns
+	jsonFormat = "json"
+	yamlFormat = "yaml"
+	nameFormat = "name"
+)
 
 // output is the flag -o of a command: how it prints what it has.
 type output struct {

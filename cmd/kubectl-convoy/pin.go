@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
@@ -34,8 +34,8 @@ func newPin(c *cli) *cobra.Command {
 
 Without --render-ref it is held on the render that was last applied in full: a freeze. With another render it is a rollback: convoy reads
 that render from the render store and applies it, without the source. A render is sha256: and 64 hex digits; of a render that the status
-of the Release names, the first 8 digits or more will do. Of any other, convoy cannot see from here whether the store has it, so it asks
-before it pins.
+or the history of the Release names, the first 8 digits or more will do. About any other it asks before it pins, since the store may not have
+it. "kubectl convoy release diff NAME --render REF" shows first what a rollback changes.
 
 A pin is applied at once, also where the last deploy hangs or the Release is suspended. A pin that is there already is replaced.
 
@@ -46,8 +46,9 @@ A pin is applied at once, also where the last deploy hangs or the Release is sus
   # Roll back for a day, and wait until it is applied
   kubectl convoy release pin podinfo --render-ref 3a5f0c9be1d2 --reason "INC-1234" --expires-in 24h --wait
 
-  # See whether the server would take it
-  kubectl convoy release pin podinfo --dry-run=server`,
+  # See first what a rollback would change, and whether the server would take the pin
+  kubectl convoy release diff podinfo --render 3a5f0c9be1d2
+  kubectl convoy release pin podinfo --render-ref 3a5f0c9be1d2 --dry-run=server`,
 		Args:              oneName,
 		ValidArgsFunction: c.completeRelease,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
@@ -57,7 +58,7 @@ A pin is applied at once, also where the last deploy hangs or the Release is sus
 		"Default: the one that was last applied in full.")
 	flags.StringVar(&o.reason, "reason", "", "Why, for whoever finds the pin later.")
 	flags.Var(&o.expiresIn, "expires-in", "When the pin ends by itself, from now: 90m, 24h, 7d. Default: never.")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "Do not ask about a render that the Release does not know.")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "Do not ask about a render that the store may not have.")
 	flags.StringVar(&o.dryRun, "dry-run", "none", `"server" sends the request and changes nothing; "none" pins.`)
 	o.addTo(cmd, "until the pinned render is applied in full")
 	o.output = newOutput(cmd)
@@ -118,24 +119,34 @@ func endOf(d time.Duration, now time.Time) *metav1.Time {
 	return &end
 }
 
-// choose finds the render that --render-ref means, and asks about one that the Release does not know.
+// choose finds the render that --render-ref means, and asks about one that the Release does not know, or the store does not have.
 func (o *pinOptions) choose(ctx context.Context, k *cluster, name string, typed refArgument) (string, error) {
-	var known []string
-	_, release, err := k.release(ctx, name)
-	switch {
-	case err == nil:
-		known = knownRefs(release.Status)
-	case !apierrors.IsForbidden(err) || !typed.full(): // who may pin need not be allowed to see the Release
+	if typed.full() && (o.yes || o.dryRun == "server") {
+		return k.meant(ctx, name, typed)
+	}
+	known, err := k.known(ctx, name, typed)
+	if err != nil {
 		return "", err
 	}
 	ref, isKnown, err := typed.resolve(name, known)
-	if err != nil || isKnown || o.yes || o.dryRun == "server" {
+	if err != nil || o.yes || o.dryRun == "server" {
 		return ref, err
 	}
-	return ref, o.confirm(
-		fmt.Sprintf("Release %s does not know render %s, and convoy cannot see from here whether the store has this render.\n"+
-			"If it does not, nothing is applied, and Applied says Pinned. Continue?", name, short(ref)),
-		"it asks about a render that the Release does not know: add --yes to pin it all the same")
+	var doubt string
+	switch {
+	case slices.Contains(known.gone, ref):
+		doubt = fmt.Sprintf("The render store does not have render %s of Release %s any more.", short(ref), name)
+	case isKnown:
+		return ref, nil
+	case known.hidden != nil:
+		doubt = fmt.Sprintf("Release %s does not know render %s, and convoy cannot see from here whether the store has this render.\n%s",
+			name, short(ref), known.hidden)
+	default:
+		doubt = fmt.Sprintf("Neither the status nor the history of Release %s names render %s.", name, short(ref))
+	}
+	o.note("%s", doubt)
+	return ref, o.confirm("If the store does not have it, nothing is applied, and Applied says Pinned. Continue?",
+		"it asks about a render that the store may not have: add --yes to pin it all the same")
 }
 
 // pin pins, says so, and waits if it shall.
@@ -159,33 +170,34 @@ func (o *pinOptions) pin(ctx context.Context, k *cluster, name string, spec subr
 	if err != nil {
 		return err
 	}
-	undo := unpinCommand(name, o.target(k))
 	if !o.output.forPeople() {
 		if err := o.print(o.output, object); err != nil {
 			return err
 		}
 	} else {
-		o.tell(after, dryRun != nil, undo)
+		o.tell(after, dryRun != nil, o.target(k))
 	}
 	if !o.wait {
 		return nil
 	}
-	return o.await(ctx, k, name, pinApplied(after.Spec.RenderRef), o.waitOptions, "The pin stays in place, and convoy goes on. To undo it: "+undo)
+	return o.await(ctx, k, name, pinApplied(after.Spec.RenderRef), o.waitOptions,
+		"The pin stays in place, and convoy goes on. To undo it: "+unpinCommand(name, o.target(k)))
 }
 
 // tell says what was pinned.
-func (o *pinOptions) tell(pin *subresources.ReleasePin, dryRun bool, undo string) {
+func (o *pinOptions) tell(pin *subresources.ReleasePin, dryRun bool, target string) {
 	effect := "a rollback: convoy applies it now"
 	if pin.Status.Intent == v1alpha1.PinFreeze {
 		effect = "a freeze: it is what was last applied in full"
 	}
 	if dryRun {
 		o.say("Release %s would be pinned on render %s, %s. Nothing was changed (server dry run).", pin.Name, short(pin.Spec.RenderRef), effect)
+		o.say("To see what that changes: %s", diffCommand(pin.Name, pin.Spec.RenderRef, target))
 		return
 	}
 	o.say("Release %s is pinned on render %s, %s.", pin.Name, short(pin.Spec.RenderRef), effect)
 	if end := pin.Spec.ExpiresAt; end != nil {
 		o.say("The pin ends by itself %s, at %s.", relative(end.Time, o.now()), end.UTC().Format(time.DateTime+" MST"))
 	}
-	o.say("To undo it: %s", undo)
+	o.say("To undo it: %s", unpinCommand(pin.Name, target))
 }

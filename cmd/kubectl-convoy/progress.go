@@ -61,3 +61,12 @@ func (p *progress) end() {
 		_, _ = io.WriteString(p.w, eraseLine)
 	}
 }
+
+// busy shows on a terminal what a command does that may take a while, until the returned function is called. Elsewhere it shows nothing.
+func (c *cli) busy(doing string) (done func()) {
+	p := newProgress(c.ErrOut)
+	if p.width > 0 {
+		p.show(doing)
+	}
+	return p.end
+}

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
 const (
@@ -40,9 +38,14 @@ func parseRefArgument(typed string) (refArgument, error) {
 // full says whether all digits were typed.
 func (a refArgument) full() bool { return len(a) == refDigits }
 
+// among are the refs that were meant.
+func (a refArgument) among(refs []string) []string {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !strings.HasPrefix(ref, refScheme+string(a)) })
+}
+
 // resolve finds the render that was meant, and whether the Release knows it. A full ref need not be known.
-func (a refArgument) resolve(name string, known []string) (ref string, isKnown bool, err error) {
-	meant := slices.DeleteFunc(slices.Clone(known), func(ref string) bool { return !strings.HasPrefix(ref, refScheme+string(a)) })
+func (a refArgument) resolve(name string, known knownRenders) (ref string, isKnown bool, err error) {
+	meant := a.among(known.refs)
 	switch {
 	case len(meant) == 1:
 		return meant[0], true, nil
@@ -51,21 +54,12 @@ func (a refArgument) resolve(name string, known []string) (ref string, isKnown b
 			a, len(meant), name, strings.Join(meant, "\n  "))
 	case a.full():
 		return refScheme + string(a), false, nil
-	case len(known) == 0:
+	case known.hidden != nil:
+		return "", false, fmt.Errorf("no render in the status of Release %s begins with %s. Type all %d digits of an older one, since its history "+
+			"cannot be read: %w", name, a, refDigits, known.hidden)
+	case len(known.refs) == 0:
 		return "", false, fmt.Errorf("no render that Release %s knows begins with %s: nothing was applied yet", name, a)
 	default:
-		return "", false, fmt.Errorf("no render that Release %s knows begins with %s; it knows those below. Type all %d digits of an older one.\n  %s",
-			name, a, refDigits, strings.Join(known, "\n  "))
+		return "", false, fmt.Errorf("no render that Release %s knows begins with %s; it knows these:\n  %s", name, a, known.newest())
 	}
-}
-
-// knownRefs are the renders that the status of a Release names, each once. The render store has them, if there is one.
-func knownRefs(status v1alpha1.ReleaseStatus) []string {
-	var refs []string
-	for _, record := range []*v1alpha1.RenderRecord{status.LastSuccessful, status.LastHealthy, status.LastAttempted} {
-		if record != nil && !slices.Contains(refs, record.RenderRef) {
-			refs = append(refs, record.RenderRef)
-		}
-	}
-	return refs
 }

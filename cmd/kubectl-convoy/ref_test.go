@@ -63,7 +63,7 @@ func TestAPrefixNamesOneOfTheRendersThatTheReleaseKnows(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := result{}
-			got.Ref, got.Known, err = typed.resolve("podinfo", tc.known)
+			got.Ref, got.Known, err = typed.resolve("podinfo", knownRenders{refs: tc.known})
 			if err != nil {
 				if tc.want.Error == "" || !strings.Contains(err.Error(), tc.want.Error) {
 					t.Fatalf("got the error %v, want one with %q", err, tc.want.Error)
@@ -79,10 +79,10 @@ func TestAPrefixNamesOneOfTheRendersThatTheReleaseKnows(t *testing.T) {
 
 func TestTheStatusNamesWhatTheReleaseKnows(t *testing.T) {
 	status := v1alpha1.ReleaseStatus{LastAttempted: record(refB, "", 0), LastSuccessful: record(refA, "", 0), LastHealthy: record(refA, "", 0)}
-	if diff := cmp.Diff([]string{refA, refB}, knownRefs(status)); diff != "" {
+	if diff := cmp.Diff([]string{refA, refB}, statusRefs(status)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := knownRefs(v1alpha1.ReleaseStatus{}); got != nil {
+	if got := statusRefs(v1alpha1.ReleaseStatus{}); got != nil {
 		t.Errorf("an empty status knows %v", got)
 	}
 }

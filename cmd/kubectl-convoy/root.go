@@ -46,14 +46,17 @@ func newRelease(c *cli) *cobra.Command {
 		Use:     "release",
 		Aliases: []string{"rel", "releases"},
 		Short:   "Work with Releases",
-		Long: `Work with Releases: see what runs, since when and why, hold a Release on one render, let it go, and ask for a sync.
+		Long: `Work with Releases: see what runs, since when and why, what was applied before and what the next apply would change; hold a Release on one
+render, let it go, and ask for a sync.
 
 ` + exitCodes,
 		Example: `  kubectl convoy release list --all-namespaces
   kubectl convoy release get podinfo
+  kubectl convoy release history podinfo
+  kubectl convoy release diff podinfo --render 3a5f0c9be1d2
   kubectl convoy release pin podinfo --reason "INC-1234" --wait`,
 	})
-	release.AddCommand(newList(c), newGet(c), newPin(c), newUnpin(c), newSync(c))
+	release.AddCommand(newList(c), newGet(c), newHistory(c), newDiff(c), newShow(c), newPin(c), newUnpin(c), newSync(c))
 	return release
 }
 

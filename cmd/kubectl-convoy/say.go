@@ -29,6 +29,7 @@ const (
 	red    color = "\x1b[31m"
 	green  color = "\x1b[32m"
 	yellow color = "\x1b[33m"
+	cyan   color = "\x1b[36m"
 )
 
 // painter colors what goes to a terminal that wants it.
