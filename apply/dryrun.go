@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"golang.org/x/sync/errgroup"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -139,7 +138,7 @@ func (p *Planner) tryOn(ctx context.Context, owner live.Owner, item *Item) (*uns
 			return nil, err
 		}
 		if found != nil {
-			if err := p.checkOwner(ctx, owner, found); err != nil {
+			if err := owner.MayTake(ctx, found, p.OwnerName); err != nil {
 				return nil, err
 			}
 		}
@@ -189,30 +188,7 @@ func missingNamespace(err error) bool {
 	return details != nil && details.Kind == "namespaces" && status.Status().Reason == metav1.StatusReasonNotFound
 }
 
-// ownershipError says that another Release owns an object.
-type ownershipError struct{ release string }
-
-func (e *ownershipError) Error() string {
-	return fmt.Sprintf("is owned by Release %s: remove it from one of the two sources", e.release)
-}
-
 func isOwnershipError(err error) bool {
-	var owned *ownershipError
+	var owned *live.OwnedElsewhereError
 	return errors.As(err, &owned)
-}
-
-// checkOwner fails if a Release that exists owns the object. Labels of one that is gone bind nobody.
-func (p *Planner) checkOwner(ctx context.Context, owner live.Owner, obj *unstructured.Unstructured) error {
-	label, namespace := obj.GetLabels()[v1alpha1.ReleaseNameLabel], obj.GetLabels()[v1alpha1.ReleaseNamespaceLabel]
-	if label == "" || namespace == "" || (namespace == owner.Namespace && label == v1alpha1.OwnerLabelValue(owner.Name)) {
-		return nil
-	}
-	name, err := p.OwnerName(ctx, namespace, label)
-	if err != nil {
-		return fmt.Errorf("look up its owner, Release %s/%s: %w", namespace, label, err)
-	}
-	if name == "" {
-		return nil
-	}
-	return &ownershipError{namespace + "/" + name}
 }

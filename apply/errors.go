@@ -50,16 +50,6 @@ func (e ObjectErrors) orNil() error {
 	return e
 }
 
-// PruneRefusedError says that a render would delete more objects than the prune policy allows.
-type PruneRefusedError struct {
-	Deletes, Limit int
-	Policy         string // as the user wrote it
-}
-
-func (e *PruneRefusedError) Error() string {
-	return fmt.Sprintf("%d objects would be deleted, and prunePolicy.maxDeletes %s allows %d", e.Deletes, e.Policy, e.Limit)
-}
-
 // withoutValues drops the text of a server's error about a Secret, which may quote values, and keeps its reason and fields.
 func withoutValues(id render.ObjectID, err error) error {
 	var status apierrors.APIStatus

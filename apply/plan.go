@@ -44,9 +44,9 @@ type Item struct {
 type untried string
 
 const (
-	kindNotServed    untried = "its CustomResourceDefinition is in the same render and not served yet"
-	namespaceMissing untried = "its Namespace is in the same render and not there yet"
-	schemaChanges    untried = "its CustomResourceDefinition changes in the same render"
+	kindNotServed    untried = live.KindNotServed
+	namespaceMissing untried = live.NamespaceMissing
+	schemaChanges    untried = live.SchemaChanges
 )
 
 // kind says that the kind of the object is what is missing.
@@ -81,12 +81,11 @@ type Planner struct {
 	// Discovery asks the server what it serves, for kinds that the Mapper may know from before.
 	Discovery discovery.DiscoveryInterfaceWithContext
 
-	// OwnerName returns the name of the Release in the namespace whose owner label has the value, or "" if there is none.
-	OwnerName func(ctx context.Context, namespace, label string) (string, error)
+	OwnerName live.OwnerName
 }
 
 // Plan tries every object on the server by a dry run, and reads what left the render. The error is ObjectErrors if objects are at
-// fault, *PruneRefusedError if too many would be deleted.
+// fault, *live.PruneRefusedError if too many would be deleted.
 func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	items, err := p.resolve(req)
 	if err != nil {
@@ -96,7 +95,7 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := budget(req.Policy, removals, len(req.Inventory)); err != nil {
+	if err := req.Policy.Budget(deletes(removals), len(req.Inventory)); err != nil {
 		return nil, err
 	}
 	if err := p.readLive(ctx, req.Owner, items); err != nil {

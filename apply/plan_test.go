@@ -184,8 +184,8 @@ func TestPruneBudget(t *testing.T) {
 		{new(intstr.FromString("0%")), true},
 		{new(intstr.FromString("100%")), false},
 	} {
-		err := budget(live.Policy{Delete: true, MaxDeletes: tc.max}, removals, 5)
-		var refused *PruneRefusedError
+		err := live.Policy{Delete: true, MaxDeletes: tc.max}.Budget(deletes(removals), 5)
+		var refused *live.PruneRefusedError
 		if errors.As(err, &refused) != tc.refused || (err != nil) != tc.refused {
 			t.Errorf("3 deletes of 5 objects with maxDeletes %v: error %v, want refused %t", tc.max, err, tc.refused)
 		}
@@ -251,12 +251,12 @@ func TestMemoryEndsWithTheObjectAndTheHour(t *testing.T) {
 
 func TestOwnerThatIsGoneBindsNobody(t *testing.T) {
 	releases := map[string]string{"apps/other": "other"}
-	planner := &Planner{OwnerName: func(_ context.Context, namespace, label string) (string, error) {
+	ownerName := func(_ context.Context, namespace, label string) (string, error) {
 		if label == "unreachable" {
 			return "", errors.New("no answer")
 		}
 		return releases[namespace+"/"+label], nil
-	}}
+	}
 	for label, want := range map[string]string{
 		"other":       "is owned by Release apps/other",
 		"gone":        "",
@@ -265,7 +265,7 @@ func TestOwnerThatIsGoneBindsNobody(t *testing.T) {
 	} {
 		obj := object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`)
 		obj.SetLabels(v1alpha1.OwnerLabels("apps", label))
-		err := planner.checkOwner(t.Context(), testOwner, obj)
+		err := testOwner.MayTake(t.Context(), obj, ownerName)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("object of Release %s: error %v, want %q", label, err, want)
 		}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/live"
@@ -30,29 +27,15 @@ type Removal struct {
 	position position
 }
 
-// budget holds the deletes of a pass against the policy. A percentage counts from what the Release recorded.
-func budget(p live.Policy, removals []Removal, recorded int) error {
-	if p.MaxDeletes == nil {
-		return nil
-	}
-	deletes := 0
+// deletes counts the objects that a prune deletes.
+func deletes(removals []Removal) int {
+	n := 0
 	for _, r := range removals {
 		if r.Live != nil && r.Keep == "" && r.Live.GetDeletionTimestamp().IsZero() {
-			deletes++
+			n++
 		}
 	}
-	limit := p.MaxDeletes.IntValue()
-	if p.MaxDeletes.Type == intstr.String {
-		percent, err := strconv.Atoi(strings.TrimSuffix(p.MaxDeletes.StrVal, "%"))
-		if err != nil {
-			return fmt.Errorf("prunePolicy.maxDeletes %q: want a number or a percentage", p.MaxDeletes.StrVal)
-		}
-		limit = recorded * percent / 100
-	}
-	if deletes > limit {
-		return &PruneRefusedError{Deletes: deletes, Limit: limit, Policy: p.MaxDeletes.String()}
-	}
-	return nil
+	return n
 }
 
 // planRemovals reads what was recorded and is not in the render any more, and decides what becomes of it.
@@ -91,14 +74,14 @@ func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item) (
 
 func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, served func() (live.Kinds, error)) error {
 	r.position.stage = stageOf(r.ID.GroupKind())
-	obj, err := p.readRecorded(ctx, r, served)
+	obj, err := live.Reader{Client: p.Client}.Recorded(ctx, live.Target{ID: r.ID, GVK: r.GVK}, served)
 	if err != nil && abandons(req.Policy, err) {
 		return nil
 	}
 	if err != nil || obj == nil {
 		return err
 	}
-	r.Live = obj
+	r.Live, r.GVK = obj, obj.GroupVersionKind()
 	if pos, err := positionOf(obj); err == nil { // somebody may have broken the annotation of a live object: then it goes in wave 0
 		r.position = pos
 	}
@@ -107,26 +90,6 @@ func (p *Planner) planRemoval(ctx context.Context, req Request, r *Removal, serv
 		return p.tryDelete(ctx, r)
 	}
 	return nil
-}
-
-// readRecorded reads an object that is recorded; nil if it is gone. Its kind may be served in another version than the recorded one
-// by now: only if it is served in none, the object went with it.
-func (p *Planner) readRecorded(ctx context.Context, r *Removal, served func() (live.Kinds, error)) (*unstructured.Unstructured, error) {
-	reader := live.Reader{Client: p.Client}
-	obj, err := reader.Get(ctx, live.Target{ID: r.ID, GVK: r.GVK})
-	if !live.NotServed(err) {
-		return obj, err
-	}
-	kinds, err := served()
-	if err != nil {
-		return nil, fmt.Errorf("look up its kind: %w", err)
-	}
-	version, err := kinds.Version(r.ID.GroupKind())
-	if version == "" || err != nil {
-		return nil, err
-	}
-	r.GVK.Version = version
-	return reader.Get(ctx, live.Target{ID: r.ID, GVK: r.GVK})
 }
 
 // tryDelete finds out before anything is changed that a delete would be refused.

@@ -1,13 +1,11 @@
 package apply
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
 )
@@ -49,7 +47,7 @@ func (p *Planner) resolveObject(owner live.Owner, obj *unstructured.Unstructured
 	if err != nil {
 		return Item{}, err
 	}
-	if err := checkPruneAnnotation(obj); err != nil {
+	if err := live.CheckPruneAnnotation(obj); err != nil {
 		return Item{}, err
 	}
 	namespaced, served, err := definitions.Scope(p.Mapper, obj.GroupVersionKind())
@@ -77,24 +75,9 @@ func outOfOrder(items []Item, definitions live.Definitions) ObjectErrors {
 	}
 	var errs ObjectErrors
 	for _, item := range items {
-		if wave, ok := providers[definitions[item.ID.GroupKind()].ID]; ok && wave > item.position.wave {
-			err := fmt.Errorf("is in wave %d, before its CustomResourceDefinition in wave %d", item.position.wave, wave)
+		if err := definitions.CheckOrder(item.ID, item.position.wave, providers); err != nil {
 			errs = append(errs, ObjectError{item.ID, err})
-		}
-		namespace := render.ObjectID{Kind: live.NamespaceKind.Kind, Name: item.ID.Namespace}
-		if wave, ok := providers[namespace]; ok && wave > item.position.wave {
-			errs = append(errs, ObjectError{item.ID, fmt.Errorf("is in wave %d, before its Namespace in wave %d", item.position.wave, wave)})
 		}
 	}
 	return errs
-}
-
-func checkPruneAnnotation(obj *unstructured.Unstructured) error {
-	switch value := obj.GetAnnotations()[v1alpha1.PruneAnnotation]; value {
-	case "", v1alpha1.PruneDisabled, v1alpha1.PruneEnabled:
-		return nil
-	default:
-		return errors.New("annotation " + v1alpha1.PruneAnnotation + ": want " + v1alpha1.PruneDisabled + " or " + v1alpha1.PruneEnabled +
-			", not " + fmt.Sprintf("%q", value))
-	}
 }

@@ -2,14 +2,11 @@ package apply
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/live"
 )
 
@@ -44,19 +41,10 @@ func (p position) compare(other position) int {
 	return cmp.Or(cmp.Compare(p.wave, other.wave), cmp.Compare(p.stage, other.stage))
 }
 
-// positionOf reads the wave annotation. An object without one is in wave 0.
+// positionOf is the position of an object. Without an annotation of its wave it is in wave 0.
 func positionOf(obj *unstructured.Unstructured) (position, error) {
-	p := position{stage: stageOf(obj.GroupVersionKind().GroupKind())}
-	value, ok := obj.GetAnnotations()[v1alpha1.SyncWaveAnnotation]
-	if !ok {
-		return p, nil
-	}
-	wave, err := strconv.ParseInt(value, 10, 32)
-	if err != nil {
-		return p, fmt.Errorf("annotation %s: %q is not an integer of 32 bits", v1alpha1.SyncWaveAnnotation, value)
-	}
-	p.wave = int32(wave)
-	return p, nil
+	wave, err := live.WaveOf(obj)
+	return position{wave, stageOf(obj.GroupVersionKind().GroupKind())}, err
 }
 
 // grouped cuts a sorted list into runs of equal keys.

@@ -43,7 +43,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	plan, err := planner.Plan(ctx, apply.Request{
 		Owner: p.owner, Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
 	})
-	var refused *apply.PruneRefusedError
+	var refused *live.PruneRefusedError
 	switch {
 	case errors.As(err, &refused):
 		return nil, notApplied(v1alpha1.ReasonPruneRefused, OnChange, "Nothing was applied: %w; raise it, or put the objects back into the source", err)

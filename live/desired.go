@@ -12,6 +12,13 @@ import (
 	"github.com/convoy-dev/convoy/render"
 )
 
+// Why an object cannot be tried on the server before the apply.
+const (
+	KindNotServed    = "its CustomResourceDefinition is in the same render and not served yet"
+	NamespaceMissing = "its Namespace is in the same render and not there yet"
+	SchemaChanges    = "its CustomResourceDefinition changes in the same render"
+)
+
 // Desired is an object of a render as it is applied for its owner: in a namespace if it is namespaced, marked as the owner's, and a
 // Secret with data alone. The error names a key of a Secret that the server would not take.
 func Desired(owner Owner, obj *unstructured.Unstructured, namespaced bool) (*unstructured.Unstructured, error) {

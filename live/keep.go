@@ -1,7 +1,11 @@
 package live
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,4 +72,44 @@ func (p Policy) Keeps(owner Owner, id render.ObjectID, obj *unstructured.Unstruc
 		return "its kind is protected; the annotation " + v1alpha1.PruneAnnotation + ": " + v1alpha1.PruneEnabled + " allows deleting it"
 	}
 	return ""
+}
+
+// PruneRefusedError says that a render would delete more objects than the prune policy allows.
+type PruneRefusedError struct {
+	Deletes, Limit int
+	Policy         string // as the user wrote it
+}
+
+func (e *PruneRefusedError) Error() string {
+	return fmt.Sprintf("%d objects would be deleted, and prunePolicy.maxDeletes %s allows %d", e.Deletes, e.Policy, e.Limit)
+}
+
+// Budget returns a *PruneRefusedError if the deletes of a pass are too many. A percentage counts from what the Release recorded.
+func (p Policy) Budget(deletes, recorded int) error {
+	if p.MaxDeletes == nil {
+		return nil
+	}
+	limit := p.MaxDeletes.IntValue()
+	if p.MaxDeletes.Type == intstr.String {
+		percent, err := strconv.Atoi(strings.TrimSuffix(p.MaxDeletes.StrVal, "%"))
+		if err != nil {
+			return fmt.Errorf("prunePolicy.maxDeletes %q: want a number or a percentage", p.MaxDeletes.StrVal)
+		}
+		limit = recorded * percent / 100
+	}
+	if deletes > limit {
+		return &PruneRefusedError{Deletes: deletes, Limit: limit, Policy: p.MaxDeletes.String()}
+	}
+	return nil
+}
+
+// CheckPruneAnnotation fails if an object says something about its prune that means nothing.
+func CheckPruneAnnotation(obj *unstructured.Unstructured) error {
+	switch value := obj.GetAnnotations()[v1alpha1.PruneAnnotation]; value {
+	case "", v1alpha1.PruneDisabled, v1alpha1.PruneEnabled:
+		return nil
+	default:
+		return errors.New("annotation " + v1alpha1.PruneAnnotation + ": want " + v1alpha1.PruneDisabled + " or " + v1alpha1.PruneEnabled +
+			", not " + fmt.Sprintf("%q", value))
+	}
 }

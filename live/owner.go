@@ -1,6 +1,8 @@
 package live
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,4 +31,32 @@ func (o Owner) Owns(obj *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(obj.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply
 	})
+}
+
+// OwnerName returns the name of the Release in the namespace whose owner label has the value, or "" if there is none.
+type OwnerName func(ctx context.Context, namespace, label string) (string, error)
+
+// OwnedElsewhereError says that another Release owns an object.
+type OwnedElsewhereError struct {
+	Release string // namespace/name
+}
+
+func (e *OwnedElsewhereError) Error() string {
+	return fmt.Sprintf("is owned by Release %s: remove it from one of the two sources", e.Release)
+}
+
+// MayTake returns an *OwnedElsewhereError if another Release that exists owns the object. Labels of one that is gone bind nobody.
+func (o Owner) MayTake(ctx context.Context, obj *unstructured.Unstructured, nameOf OwnerName) error {
+	label, namespace := obj.GetLabels()[v1alpha1.ReleaseNameLabel], obj.GetLabels()[v1alpha1.ReleaseNamespaceLabel]
+	if label == "" || namespace == "" || (namespace == o.Namespace && label == v1alpha1.OwnerLabelValue(o.Name)) {
+		return nil
+	}
+	name, err := nameOf(ctx, namespace, label)
+	if err != nil {
+		return fmt.Errorf("look up its owner, Release %s/%s: %w", namespace, label, err)
+	}
+	if name == "" {
+		return nil
+	}
+	return &OwnedElsewhereError{namespace + "/" + name}
 }

@@ -117,3 +117,22 @@ func (r Reader) Get(ctx context.Context, t Target) (*unstructured.Unstructured, 
 	}
 	return obj, nil
 }
+
+// Recorded reads an object that was recorded as applied; nil if it is gone. Its kind may be served in another version than the recorded
+// one by now: only if it is served in none, the object went with it. Served is what the server serves, asked when it matters.
+func (r Reader) Recorded(ctx context.Context, t Target, served func() (Kinds, error)) (*unstructured.Unstructured, error) {
+	obj, err := r.Get(ctx, t)
+	if !NotServed(err) {
+		return obj, err
+	}
+	kinds, err := served()
+	if err != nil {
+		return nil, fmt.Errorf("look up its kind: %w", err)
+	}
+	version, err := kinds.Version(t.ID.GroupKind())
+	if version == "" || err != nil {
+		return nil, err
+	}
+	t.GVK.Version = version
+	return r.Get(ctx, t)
+}
