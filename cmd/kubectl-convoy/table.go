@@ -85,10 +85,12 @@ func colorOf(status metav1.ConditionStatus) color {
 	}
 }
 
-// relative says how far a time is from now.
+// relative says how far a time is from now. Who asks for 7d is told 7d, though a moment of it has passed by now.
 func relative(at, now time.Time) string {
-	if at.After(now) {
-		return "in " + duration.HumanDuration(at.Sub(now))
+	if left := at.Sub(now); left > time.Hour {
+		return "in " + duration.HumanDuration(left.Round(time.Minute))
+	} else if left > 0 {
+		return "in " + duration.HumanDuration(left.Round(time.Second))
 	}
 	return duration.HumanDuration(now.Sub(at)) + " ago"
 }
