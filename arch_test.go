@@ -36,6 +36,8 @@ var arrows = map[string][]string{
 
 	"controllers": {"apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
 
+	"observer": {"live", "renderstore", "source", "render", "api/subresources/v1alpha1", "api/v1alpha1"},
+
 	"apiserver":         {"apiserver/openapi", "api/subresources/v1alpha1", "api/v1alpha1"},
 	"apiserver/openapi": {"api/subresources/v1alpha1"},
 	"apiserver/apiservertest": {
@@ -45,6 +47,7 @@ var arrows = map[string][]string{
 
 	"cmd/convoy-controller-manager": {"controllers", "webhooks", "apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
 	"cmd/convoy-apiserver":          {"apiserver"},
+	"cmd/convoy-observer":           {"observer", "live", "renderstore", "source", "api/v1alpha1"},
 	"cmd/kubectl-convoy":            {"api/subresources/v1alpha1", "api/v1alpha1"},
 
 	"internal/controlplane": {},

@@ -24,6 +24,9 @@ type Options struct {
 	// Recommended are the options of an aggregated API server, without etcd: how it serves, whom it asks who a caller is and what the
 	// caller may do, and its admission.
 	Recommended *genericoptions.RecommendedOptions
+
+	// Observer is who answers what this server passes on.
+	Observer ObserverOptions
 }
 
 // NewOptions returns the defaults.
@@ -38,6 +41,7 @@ func NewOptions() *Options {
 // AddFlags adds the flags of the options.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Recommended.AddFlags(flags)
+	o.Observer.addFlags(flags)
 	// A certificate that the server makes for itself is none that an APIService could name an authority for.
 	flags.Lookup("cert-dir").Hidden = true
 	flags.Lookup("kubeconfig").Usage = "The kubeconfig file of the cluster, where the server does not run in it. " +
@@ -54,7 +58,7 @@ func (o *Options) complete() {
 
 // check says what is wrong with the options.
 func (o *Options) check() error {
-	errs := o.Recommended.Validate()
+	errs := append(o.Recommended.Validate(), o.Observer.check())
 	if pair := o.Recommended.SecureServing.ServerCert.CertKey; pair.CertFile == "" || pair.KeyFile == "" {
 		errs = append(errs, errors.New("flags --tls-cert-file and --tls-private-key-file: want the certificate of the server, "+
 			"which the caBundle of its APIService verifies"))
@@ -89,8 +93,12 @@ func (o *Options) newServer() (*genericapiserver.GenericAPIServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the Releases: %w", err)
 	}
+	observer, err := newObserver(o.Observer)
+	if err != nil {
+		return nil, err
+	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(groupVersion.Group, scheme, parameterCodec, codecs)
-	group.VersionedResourcesStorageMap[groupVersion.Version] = resources(&releases{client: writer})
+	group.VersionedResourcesStorageMap[groupVersion.Version] = resources(&releases{client: writer}, observer)
 	if err := server.InstallAPIGroup(&group); err != nil {
 		return nil, fmt.Errorf("serve %s: %w", groupVersion, err)
 	}

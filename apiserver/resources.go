@@ -14,11 +14,14 @@ var (
 )
 
 // resources are what is served, by path below the namespace.
-func resources(releases *releases) map[string]rest.Storage {
+func resources(releases *releases, observer *observer) map[string]rest.Storage {
 	return map[string]rest.Storage{
-		"releases":      &parent{},
-		"releases/pin":  &pinStorage{releases},
-		"releases/sync": &syncStorage{releases},
+		"releases":         &parent{},
+		"releases/pin":     &pinStorage{releases},
+		"releases/sync":    &syncStorage{releases},
+		"releases/history": &observed{observer, "history", func() runtime.Object { return &subresources.ReleaseHistory{} }},
+		"releases/diff":    &observed{observer, "diff", func() runtime.Object { return &subresources.ReleaseDiff{} }},
+		"releases/render":  &observed{observer, "render", func() runtime.Object { return &subresources.ReleaseRender{} }},
 	}
 }
 

@@ -69,6 +69,27 @@ func (a *Archive) get(ctx context.Context, ref render.Ref) (render.Render, error
 	return r, nil
 }
 
+// Size returns the number of bytes of a stored render, which is not read and so not verified. The error is like that of Get, but never
+// ErrCorrupt.
+func (a *Archive) Size(ctx context.Context, ref render.Ref) (int64, error) {
+	size, err := a.size(ctx, a.keys.blob(ref))
+	if err != nil {
+		return 0, fmt.Errorf("look up render %s of %s: %w", short(ref), a.release, err)
+	}
+	return size, nil
+}
+
+func (a *Archive) size(ctx context.Context, key string) (int64, error) {
+	if err := a.usable(); err != nil {
+		return 0, err
+	}
+	size, err := a.bucket.Size(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		return 0, ErrNotFound // without what the driver said: it repeats the key
+	}
+	return size, err
+}
+
 // read reads one object of the Release.
 func (a *Archive) read(ctx context.Context, key string, limit int64) ([]byte, error) {
 	if err := a.usable(); err != nil {

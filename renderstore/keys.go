@@ -78,7 +78,7 @@ func (k releaseKeys) parseEntries(keys []string) []Entry {
 			entries = append(entries, e)
 		}
 	}
-	slices.SortFunc(entries, newestFirst)
+	slices.SortFunc(entries, NewestFirst)
 	return entries
 }
 
@@ -100,7 +100,7 @@ func (k releaseKeys) parseEntry(key string) (Entry, bool) {
 	return e, k.entry(e) == key // time.Parse is more lenient than the layout
 }
 
-// newestFirst orders entries by time, the newest first, and those of the same time by ref.
-func newestFirst(a, b Entry) int {
+// NewestFirst compares entries by the order of History: by time, the newest first, and those of the same time by ref.
+func NewestFirst(a, b Entry) int {
 	return cmp.Or(b.SyncedAt.Compare(a.SyncedAt), cmp.Compare(a.Ref.String(), b.Ref.String()))
 }

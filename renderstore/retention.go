@@ -37,7 +37,7 @@ func PlanPrune(entries []Entry, blobs []render.Ref, r Retention) (Plan, error) {
 		return Plan{}, fmt.Errorf("the history was listed with %d entries, but without render %s that was just recorded: nothing is deleted",
 			len(entries), short(r.Recorded))
 	}
-	entries = slices.SortedFunc(slices.Values(entries), newestFirst)
+	entries = slices.SortedFunc(slices.Values(entries), NewestFirst)
 	history := oncePerRender(entries)
 
 	needed := map[render.Ref]bool{r.Recorded: true}
