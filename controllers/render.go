@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -12,7 +13,11 @@ import (
 // render makes objects of the files. Unchanged inputs are not rendered again, and neither is what failed.
 func (r *ReleaseReconciler) render(ctx context.Context, p pass, artifact *source.Artifact) (render.Render, *Failure) {
 	defer r.Metrics.step("render")()
-	rendered, err := r.build(ctx, p.release, artifact)
+	variables, err := source.Variables(ctx, r.Client, p.release.Namespace, p.release.Spec.Mutations)
+	if err != nil {
+		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "The mutations cannot be prepared: %w", err)
+	}
+	rendered, err := r.build(ctx, p.release, artifact, variables)
 	if ctx.Err() != nil {
 		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "Rendering did not end in time: %w", ctx.Err())
 	}
@@ -27,19 +32,22 @@ func (r *ReleaseReconciler) render(ctx context.Context, p pass, artifact *source
 }
 
 // build renders the files, unless the last render of the Release had the same inputs.
-func (r *ReleaseReconciler) build(ctx context.Context, release *v1alpha1.Release, artifact *source.Artifact) (render.Render, error) {
-	path := release.Spec.Source.Path()
-	inputs, err := json.Marshal([]any{artifact.Origin, artifact.Revision, path, release.Spec.Render})
+func (r *ReleaseReconciler) build(
+	ctx context.Context, release *v1alpha1.Release, artifact *source.Artifact, variables render.Variables,
+) (render.Render, error) {
+	spec := release.Spec
+	inputs, err := json.Marshal([]any{artifact.Origin, artifact.Revision, spec.Source.Path(), spec.Render, spec.Mutations, variables})
 	if err != nil {
 		return render.Render{}, err
 	}
-	if last, ok := r.built.get(release.UID, string(inputs)); ok {
+	sum := sha256.Sum256(inputs) // they may be large, and hold secrets
+	if last, ok := r.built.get(release.UID, string(sum[:])); ok {
 		return last.render, last.err
 	}
 	var next built
-	next.render, next.err = render.Build(ctx, artifact.FS, path, release.Spec.Render)
+	next.render, next.err = render.FromSpec(ctx, artifact.FS, spec, variables)
 	if ctx.Err() == nil { // else the error says nothing of the files
-		r.built.put(release.UID, string(inputs), next)
+		r.built.put(release.UID, string(sum[:]), next)
 	}
 	return next.render, next.err
 }

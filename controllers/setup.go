@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,7 +25,7 @@ const controllerName = "convoy-controller-manager"
 
 const (
 	ownerIndex  = "ownerLabel" // Releases by the value of their owner label
-	sourceIndex = "sourceFrom" // Releases by the object that they read their files from
+	sourceIndex = "sourceFrom" // Releases by the objects that they read files and variables from
 )
 
 // convoy's own rights. Target objects are read and written with the rights of the Release's ServiceAccount where it names one; the
@@ -98,20 +100,30 @@ func beingDeleted() predicate.Predicate {
 	}
 }
 
-// sourceKeys is the key under which a Release that reads its files from an object is found.
+// sourceKeys are the keys under which a Release that reads files or variables from objects is found.
 func sourceKeys(release *v1alpha1.Release) []string {
+	keys := map[string]bool{}
 	if from := release.Spec.Source.From; from != nil {
-		return []string{string(from.Kind) + "/" + from.Name}
+		keys[sourceKey(from.Kind, from.Name)] = true
 	}
-	return nil
+	for _, mutation := range release.Spec.Mutations {
+		if mutation.Substitute != nil {
+			for _, ref := range mutation.Substitute.From {
+				keys[sourceKey(ref.Kind, ref.Name)] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
 }
 
-// readersOf starts a pass of every Release that reads its files from a changed object.
+func sourceKey(kind v1alpha1.FromKind, name string) string { return string(kind) + "/" + name }
+
+// readersOf starts a pass of every Release that reads files or variables from a changed object.
 func (r *ReleaseReconciler) readersOf(reader client.Reader, kind v1alpha1.FromKind) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
 		releases := &v1alpha1.ReleaseList{}
 		err := reader.List(ctx, releases, client.InNamespace(obj.GetNamespace()),
-			client.MatchingFields{sourceIndex: string(kind) + "/" + obj.GetName()})
+			client.MatchingFields{sourceIndex: sourceKey(kind, obj.GetName())})
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "The Releases that read an object cannot be looked up", "kind", kind, "name", obj.GetName())
 			return nil

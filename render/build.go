@@ -11,6 +11,16 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
+// FromSpec makes the render of a Release: it builds the files of its source and mutates what comes of it. Errors are those of Build and
+// Mutate.
+func FromSpec(ctx context.Context, fsys fs.FS, spec v1alpha1.ReleaseSpec, vars Variables) (Render, error) {
+	built, err := Build(ctx, fsys, spec.Source.Path(), spec.Render)
+	if err != nil {
+		return Render{}, err
+	}
+	return Mutate(ctx, built, spec.Mutations, vars)
+}
+
 // Build makes a render of the files in dir, a folder of fsys: "" or "." is its root. A render without objects is no error. Errors
 // name the file, the document and the line, relative to the root of fsys, and never hold the value of a Secret.
 func Build(ctx context.Context, fsys fs.FS, dir string, spec v1alpha1.RenderSpec) (Render, error) {

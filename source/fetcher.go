@@ -119,10 +119,15 @@ func (r objectReader) get(ctx context.Context, kind, namespace, name string, obj
 	defer cancel()
 	err := r.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s %s/%s does not exist", kind, namespace, name)
+		return notFoundError{fmt.Sprintf("%s %s/%s does not exist", kind, namespace, name)}
 	}
 	if err != nil {
 		return fmt.Errorf("read %s %s/%s: %w", kind, namespace, name, err)
 	}
 	return nil
 }
+
+// notFoundError says that an object of the cluster is not there.
+type notFoundError struct{ message string }
+
+func (e notFoundError) Error() string { return e.message }

@@ -54,6 +54,11 @@ type ReleaseSpec struct {
 	// +optional
 	Render RenderSpec `json:"render,omitzero"`
 
+	// mutations change the objects that the files became, in this order. The render is what comes of it.
+	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	Mutations []Mutation `json:"mutations,omitempty"`
+
 	// interval is how often convoy looks at the source again and compares what runs with what should. Default 10m, minimum 30s.
 	// +optional
 	// +kubebuilder:default="10m"
