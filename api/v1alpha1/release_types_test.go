@@ -208,3 +208,18 @@ func TestKeepHistoryMayBeAnyNumber(t *testing.T) {
 		"text":        {withField("retentionPolicy: {keepHistory: all}"), []string{"spec.retentionPolicy.keepHistory in body must be of type integer"}},
 	})
 }
+
+func TestAMutationIsExactlyOne(t *testing.T) {
+	wrong := []string{"spec.mutations[0]: Invalid value", "exactly one of namespace, labels, annotations, image, replicas, patch and substitute must be set"}
+	tryExamples(t, map[string]example{
+		"every kind": {withField(`mutations: [{namespace: a}, {labels: {a: b}}, {annotations: {a: b}}, {image: {name: a, newTag: b}},
+			{replicas: {name: a, count: 0}}, {patch: {patch: "{}"}}, {substitute: {vars: {a: b}, from: [{kind: Secret, name: a, optional: true}]}}]`), nil},
+		"none":                        {withField("mutations: [{}]"), wrong},
+		"two":                         {withField("mutations: [{namespace: a, labels: {a: b}}]"), wrong},
+		"an image that stays":         {withField("mutations: [{image: {name: a}}]"), []string{"one of newName, newTag and digest must be set"}},
+		"a tag and a digest":          {withField(`mutations: [{image: {name: a, newTag: b, digest: "sha256:c"}}]`), []string{"newTag and digest exclude each other"}},
+		"less than no replicas":       {withField("mutations: [{replicas: {name: a, count: -1}}]"), []string{"spec.mutations[0].replicas.count"}},
+		"variables of another kind":   {withField("mutations: [{substitute: {from: [{kind: Pod, name: a}]}}]"), []string{"spec.mutations[0].substitute.from[0].kind"}},
+		"a namespace that is no name": {withField("mutations: [{namespace: " + strings.Repeat("a", 64) + "}]"), []string{"spec.mutations[0].namespace"}},
+	})
+}
