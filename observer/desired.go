@@ -79,7 +79,11 @@ func (s *Server) fromSource(ctx context.Context, req request) (desired, error) {
 		return desired{}, failure(metav1.StatusReasonServiceUnavailable, "the source cannot be fetched: %w", err)
 	}
 	defer artifact.Close()
-	rendered, err := render.Build(ctx, artifact.FS, spec.Source.Path(), spec.Render)
+	variables, err := source.Variables(ctx, s.Reader, req.release.Namespace, spec.Mutations)
+	if err != nil {
+		return desired{}, failure(metav1.StatusReasonServiceUnavailable, "the mutations cannot be prepared: %w", err)
+	}
+	rendered, err := render.FromSpec(ctx, artifact.FS, spec, variables)
 	if err != nil {
 		return desired{}, failure(metav1.StatusReasonInvalid, "%s does not render: %w", artifact.Summary(), err)
 	}

@@ -78,7 +78,7 @@ func (c *cluster) up(ctx context.Context) error {
 
 // settle makes what the processes need to be there: folders, ports, certificates and the kubeconfig.
 func (c *cluster) settle() error {
-	for _, dir := range []string{"etcd", "log", "run", "store", "cache/source", "demo/git"} {
+	for _, dir := range []string{"etcd", "log", "run", "store", "cache/source", "cache/observer", "demo/git"} {
 		if err := os.MkdirAll(c.path(dir), 0o700); err != nil {
 			return err
 		}

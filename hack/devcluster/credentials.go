@@ -20,13 +20,18 @@ import (
 const (
 	controllerManagerAccount = "convoy-controller-manager"
 	apiServerAccount         = "convoy-apiserver"
+	observerAccount          = "convoy-observer"
 
 	frontProxyClient = "front-proxy-client"
+	observerClient   = "observer-client"
 )
 
 // makeCredentials writes the certificates and keys, if they are not all there, and the kubeconfigs.
 func (c *cluster) makeCredentials() error {
-	if _, err := os.Stat(c.path("pki", "webhook")); os.IsNotExist(err) {
+	if _, err := os.Stat(c.path("pki", observerClient+".key")); os.IsNotExist(err) {
+		if running, err := c.running(); err != nil || len(running) > 0 {
+			return errors.Join(err, errors.New("the cluster runs with certificates of an earlier version of convoy: run make dev-reset, then make dev-up"))
+		}
 		// Whole or not at all: an interrupted run leaves nothing that looks finished.
 		unfinished := c.path("pki.unfinished")
 		if err := errors.Join(os.RemoveAll(unfinished), os.RemoveAll(c.path("pki"))); err != nil {
@@ -45,6 +50,7 @@ func (c *cluster) makeCredentials() error {
 		c.writeKubeconfig("admin", c.path("kubeconfig")),
 		c.writeKubeconfig(controllerManagerAccount, c.kubeconfigOf(controllerManagerAccount)),
 		c.writeKubeconfig(apiServerAccount, c.kubeconfigOf(apiServerAccount)),
+		c.writeKubeconfig(observerAccount, c.kubeconfigOf(observerAccount)),
 	)
 }
 
@@ -66,6 +72,11 @@ func writePKI(dir string) error {
 	if err != nil {
 		return err
 	}
+	// So is that of the observer: it answers one client, and no user of the cluster.
+	observerCA, err := newAuthority(dir, "observer-ca")
+	if err != nil {
+		return err
+	}
 	serviceAccounts := []string{"system:serviceaccounts", "system:serviceaccounts:convoy-system"}
 	for _, c := range []struct {
 		authority *pki.Authority
@@ -77,6 +88,9 @@ func writePKI(dir string) error {
 		{clusterCA, controllerManagerAccount, pki.Client(manifests.ControllerManagerUser, serviceAccounts...)},
 		{clusterCA, apiServerAccount, pki.Client(manifests.APIServerUser, serviceAccounts...)},
 		{clusterCA, apiServerAccount + "-tls", pki.Server(manifests.APIServerName)},
+		{clusterCA, observerAccount, pki.Client(manifests.ObserverUser, serviceAccounts...)},
+		{observerCA, observerAccount + "-tls", pki.Server(observerAccount)},
+		{observerCA, observerClient, pki.Client(manifests.ObserverClientName)},
 		{clusterCA, "webhook/tls", pki.Server("convoy-webhook")},
 		{frontProxyCA, frontProxyClient, pki.Client(frontProxyClient)},
 	} {

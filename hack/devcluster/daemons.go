@@ -16,7 +16,7 @@ func (c *cluster) daemons() (etcd, apiServer daemon, rest []daemon, err error) {
 			return daemon{}, daemon{}, nil, err
 		}
 	}
-	return daemons[0], daemons[1], append(daemons[2:], c.controllerManager(), c.subresources()), nil
+	return daemons[0], daemons[1], append(daemons[2:], c.controllerManager(), c.observer(), c.subresources()), nil
 }
 
 func (c *cluster) etcd() daemon {
@@ -77,7 +77,7 @@ func (c *cluster) controllerManager() daemon {
 		args: []string{
 			"--kubeconfig=" + c.kubeconfigOf(controllerManagerAccount),
 			"--webhook-cert-dir=" + c.path("pki", "webhook"), fmt.Sprintf("--webhook-port=%d", c.ports.Webhooks),
-			"--render-store-url=file://" + c.path("store") + "?create_dir=true&no_tmp_dir=true",
+			"--render-store-url=" + c.renderStoreURL(),
 			"--source-cache-dir=" + c.path("cache", "source"),
 			"--allow-file-urls", "--leader-elect=false",
 			"--metrics-bind-address=" + address(c.ports.Metrics),
@@ -86,13 +86,32 @@ func (c *cluster) controllerManager() daemon {
 	}
 }
 
-// subresources serves releases/pin and releases/sync, behind the API server.
+// subresources serves the subresources of Releases, behind the API server.
 func (c *cluster) subresources() daemon {
 	return daemon{path: c.path("bin", "convoy-apiserver"), ready: c.subresourcesReady, args: []string{
 		"--kubeconfig=" + c.kubeconfigOf(apiServerAccount),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports.Subresources),
 		"--tls-cert-file=" + c.path("pki", apiServerAccount+"-tls.crt"), "--tls-private-key-file=" + c.path("pki", apiServerAccount+"-tls.key"),
+		"--observer-url=https://" + address(c.ports.Observer), "--observer-ca-file=" + c.path("pki", "observer-ca.crt"),
+		"--observer-client-cert-file=" + c.path("pki", observerClient+".crt"), "--observer-client-key-file=" + c.path("pki", observerClient+".key"),
 	}}
+}
+
+// observer answers convoy-apiserver.
+func (c *cluster) observer() daemon {
+	return daemon{path: c.path("bin", "convoy-observer"), ready: answers("http://" + address(c.ports.ObserverMetrics) + "/readyz"), args: []string{
+		"--kubeconfig=" + c.kubeconfigOf(observerAccount),
+		"--render-store-url=" + c.renderStoreURL(),
+		"--source-cache-dir=" + c.path("cache", "observer"), "--allow-file-urls",
+		"--bind-address=" + address(c.ports.Observer), "--metrics-bind-address=" + address(c.ports.ObserverMetrics),
+		"--tls-cert-file=" + c.path("pki", observerAccount+"-tls.crt"), "--tls-private-key-file=" + c.path("pki", observerAccount+"-tls.key"),
+		"--client-ca-file=" + c.path("pki", "observer-ca.crt"),
+	}}
+}
+
+// renderStoreURL is the render store that the controller manager and the observer share.
+func (c *cluster) renderStoreURL() string {
+	return "file://" + c.path("store") + "?create_dir=true&no_tmp_dir=true"
 }
 
 // gitServer serves the repositories of the demo.

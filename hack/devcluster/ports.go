@@ -12,7 +12,7 @@ import (
 
 // ports are the ports on loopback that the cluster listens on.
 type ports struct {
-	EtcdClient, EtcdPeer, APIServer, Subresources, Webhooks, Metrics, Probes, Git int
+	EtcdClient, EtcdPeer, APIServer, Subresources, Webhooks, Metrics, Probes, Observer, ObserverMetrics, Git int
 }
 
 // address is a port on loopback.
@@ -49,7 +49,8 @@ func (c *cluster) choosePorts() error {
 
 // all are pointers to all ports.
 func (p *ports) all() []*int {
-	return []*int{&p.EtcdClient, &p.EtcdPeer, &p.APIServer, &p.Subresources, &p.Webhooks, &p.Metrics, &p.Probes, &p.Git}
+	return []*int{&p.EtcdClient, &p.EtcdPeer, &p.APIServer, &p.Subresources, &p.Webhooks, &p.Metrics, &p.Probes, &p.Observer,
+		&p.ObserverMetrics, &p.Git}
 }
 
 // free says that nobody listens on any of the ports.

@@ -12,10 +12,14 @@ import (
 // APIServerName is the name that kube-apiserver expects in the certificate of convoy-apiserver.
 const APIServerName = "convoy-apiserver.convoy-system.svc"
 
-// ControllerManagerUser and APIServerUser are the ServiceAccounts of convoy, as the API server calls them.
+// ObserverClientName is the name that convoy-observer expects in the certificate that convoy-apiserver shows it.
+const ObserverClientName = "convoy-apiserver"
+
+// The ServiceAccounts of convoy, as the API server calls them.
 const (
 	ControllerManagerUser = "system:serviceaccount:convoy-system:convoy-controller-manager"
 	APIServerUser         = "system:serviceaccount:convoy-system:convoy-apiserver"
+	ObserverUser          = "system:serviceaccount:convoy-system:convoy-observer"
 )
 
 // Processes is where convoy listens on this machine.

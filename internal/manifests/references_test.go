@@ -31,6 +31,7 @@ const namespace = "convoy-system"
 type certificate struct {
 	Spec struct {
 		SecretName string
+		CommonName string
 		DNSNames   []string
 		IssuerRef  struct{ Name string }
 	}
@@ -43,8 +44,8 @@ func TestDeploymentsFindTheirAccountsSecretsAndServices(t *testing.T) {
 		secrets[typed[certificate](t, object).Spec.SecretName] = true
 	}
 	deployments := named(objects, "Deployment")
-	if len(deployments) != 2 {
-		t.Fatalf("got %d Deployments, want 2", len(deployments))
+	if len(deployments) != 3 {
+		t.Fatalf("got %d Deployments, want 3", len(deployments))
 	}
 	for name, object := range deployments {
 		pod := typed[appsv1.Deployment](t, object).Spec.Template
@@ -160,9 +161,8 @@ func TestTheGuardKnowsTheAccountsOfTheDeployments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, object := range named(objects, "Deployment") {
-		account := fmt.Sprintf("'system:serviceaccount:%s:%s'", object.GetNamespace(), typed[appsv1.Deployment](t, object).Spec.Template.Spec.ServiceAccountName)
-		if !strings.Contains(string(guard), account) {
+	for _, name := range []string{"convoy-apiserver", "convoy-controller-manager"} {
+		if account := accountOf(t, objects, name); !strings.Contains(string(guard), account) {
 			t.Errorf("the guard does not know %s of Deployment %s", account, name)
 		}
 	}
@@ -171,6 +171,58 @@ func TestTheGuardKnowsTheAccountsOfTheDeployments(t *testing.T) {
 			t.Errorf("the guard does not know %s", user)
 		}
 	}
+}
+
+func TestTheGuardOfTheObserverKnowsItsAccount(t *testing.T) {
+	objects := build(t, "default")
+	guard, err := named(objects, "ValidatingAdmissionPolicy")["convoy-observer"].MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, account := range []string{accountOf(t, objects, "convoy-observer"), "'" + manifests.ObserverUser + "'"} {
+		if !strings.Contains(string(guard), account) {
+			t.Errorf("the guard does not know %s", account)
+		}
+	}
+}
+
+func TestTheObserverMayReadAndNothingElse(t *testing.T) {
+	role := typed[rbacv1.ClusterRole](t, named(build(t, "default"), "ClusterRole")["convoy-observer"])
+	if role.AggregationRule != nil {
+		t.Error("others can add to its rights")
+	}
+	for _, rule := range role.Rules {
+		if diff := cmp.Diff([]string{"get", "list", "watch"}, rule.Verbs); diff != "" || len(rule.NonResourceURLs) > 0 {
+			t.Errorf("a rule gives more than to read (-want +got):\n%s%v", diff, rule.NonResourceURLs)
+		}
+	}
+}
+
+func TestTheObserverAnswersWhoAsksIt(t *testing.T) {
+	objects := build(t, "default")
+	if named(objects, "Service")["convoy-observer"] == nil {
+		t.Error("there is no Service convoy-observer")
+	}
+	const name = "convoy-observer." + namespace + ".svc"
+	serving := typed[certificate](t, named(objects, "Certificate")["convoy-observer"])
+	if !slices.Contains(serving.Spec.DNSNames, name) {
+		t.Errorf("the certificate of the observer is not for %s", name)
+	}
+	asking := typed[certificate](t, named(objects, "Certificate")["convoy-observer-client"])
+	if asking.Spec.CommonName != manifests.ObserverClientName {
+		t.Errorf("convoy-apiserver shows a certificate for %q, and the observer answers %q", asking.Spec.CommonName, manifests.ObserverClientName)
+	}
+	args := typed[appsv1.Deployment](t, named(objects, "Deployment")["convoy-apiserver"]).Spec.Template.Spec.Containers[0].Args
+	if !slices.Contains(args, "--observer-url=https://"+name) {
+		t.Errorf("convoy-apiserver is not told of https://%s: %q", name, args)
+	}
+}
+
+// accountOf is the ServiceAccount of a Deployment, as a policy quotes it.
+func accountOf(t *testing.T, objects []*unstructured.Unstructured, deployment string) string {
+	t.Helper()
+	object := named(objects, "Deployment")[deployment]
+	return fmt.Sprintf("'system:serviceaccount:%s:%s'", object.GetNamespace(), typed[appsv1.Deployment](t, object).Spec.Template.Spec.ServiceAccountName)
 }
 
 // The group of a CRD has the priority 1000. Above that, kubectl would take "releases" for a resource of the subresources.
@@ -194,7 +246,8 @@ func TestImagesAreSetByKustomize(t *testing.T) {
 	}
 	overlay := "resources: [" + relative + "]\nimages:\n" +
 		"- {name: convoy/convoy-controller-manager, newName: e2e.local/manager, newTag: v9}\n" +
-		"- {name: convoy/convoy-apiserver, newName: e2e.local/apiserver, newTag: v9}\n"
+		"- {name: convoy/convoy-apiserver, newName: e2e.local/apiserver, newTag: v9}\n" +
+		"- {name: convoy/convoy-observer, newName: e2e.local/observer, newTag: v9}\n"
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(overlay), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +259,7 @@ func TestImagesAreSetByKustomize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"image: e2e.local/manager:v9\n", "image: e2e.local/apiserver:v9\n"} {
+	for _, want := range []string{"image: e2e.local/manager:v9\n", "image: e2e.local/apiserver:v9\n", "image: e2e.local/observer:v9\n"} {
 		if !strings.Contains(string(content), want) {
 			t.Errorf("%q is missing", want)
 		}
