@@ -90,12 +90,18 @@ func (d Definitions) Scope(mapper meta.RESTMapper, gvk schema.GroupVersionKind) 
 	case err == nil:
 		return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true, nil
 	case !meta.IsNoMatchError(err):
-		return false, false, fmt.Errorf("look up the kind: %w", err)
+		return false, false, &lookupError{err}
 	case !defined:
 		return false, false, ErrNotServed(gvk)
 	}
 	return def.Namespaced, false, nil
 }
+
+// lookupError says that the server could not be asked for a kind, which says nothing about the kind.
+type lookupError struct{ cause error }
+
+func (e *lookupError) Error() string { return "look up the kind: " + e.cause.Error() }
+func (e *lookupError) Unwrap() error { return e.cause }
 
 // ErrNotServed says that a kind cannot be deployed, and what to do.
 func ErrNotServed(gvk schema.GroupVersionKind) error {

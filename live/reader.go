@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +17,9 @@ import (
 
 	"github.com/convoy-dev/convoy/render"
 )
+
+// parallel is how many requests are under way at once.
+const parallel = 16
 
 // pageSize is how many objects one page of a listing holds, so that the memory of a page stays far below that of the whole.
 const pageSize = 500
@@ -57,17 +62,26 @@ func (r Reader) Owned(ctx context.Context, targets []Target, labels map[string]s
 		groups[g] = append(groups[g], t.ID)
 	}
 	found, unlisted := Objects{}, Unlisted{}
+	var mu sync.Mutex
+	var requests errgroup.Group
+	requests.SetLimit(parallel)
 	for g, wanted := range groups {
-		listed := Objects{}
-		err := r.list(ctx, g.gvk, g.namespace, labels, func(obj *unstructured.Unstructured) { listed[render.IDOf(obj)] = obj })
-		for _, id := range wanted {
-			if err != nil && !NotServed(err) { // of what is not served there is nothing
-				unlisted[id] = fmt.Errorf("list its kind: %w", err)
-			} else if obj := listed[id]; obj != nil {
-				found[id] = obj
+		requests.Go(func() error {
+			listed := Objects{}
+			err := r.list(ctx, g.gvk, g.namespace, labels, func(obj *unstructured.Unstructured) { listed[render.IDOf(obj)] = obj })
+			mu.Lock()
+			defer mu.Unlock()
+			for _, id := range wanted {
+				if err != nil && !NotServed(err) { // of what is not served there is nothing
+					unlisted[id] = fmt.Errorf("list its kind: %w", err)
+				} else if obj := listed[id]; obj != nil {
+					found[id] = obj
+				}
 			}
-		}
+			return nil
+		})
 	}
+	requests.Wait() //nolint:errcheck // the errors are in unlisted, one a target
 	if len(unlisted) > 0 {
 		return nil, unlisted
 	}

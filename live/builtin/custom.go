@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -91,32 +92,44 @@ func (k customKind) New(version schema.GroupVersion) (*unstructured.Unstructured
 func (k customKind) Normalize(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	normal := obj.DeepCopy()
 	version := obj.GroupVersionKind().Version
-	k.normalizeIn(version, normal)
+	versions := []string{version}
 	if k.storage != version {
-		k.normalizeIn(k.storage, normal)
-		k.normalizeIn(version, normal)
+		versions = append(versions, k.storage, version)
+	}
+	for _, v := range versions {
+		if err := k.prune(v, normal); err != nil {
+			return nil, err
+		}
+		defaulting.Default(normal.Object, k.schemas[v])
 	}
 	return normal, nil
 }
 
-// normalizeIn leaves alone what the server keeps outside of the schema.
-func (k customKind) normalizeIn(version string, obj *unstructured.Unstructured) {
+// prune drops what a version does not have. Metadata is no matter of the schema.
+func (k customKind) prune(version string, obj *unstructured.Unstructured) error {
 	structural := k.schemas[version]
-	apiVersion, kind, metadata := obj.Object["apiVersion"], obj.Object["kind"], obj.Object["metadata"]
+	metadata, found, err := objectmeta.GetObjectMeta(obj.Object, false)
+	if err != nil {
+		return err
+	}
+	apiVersion, kind := obj.Object["apiVersion"], obj.Object["kind"]
 	pruning.Prune(obj.Object, structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(obj.Object, structural)
-	defaulting.Default(obj.Object, structural)
-	obj.Object["apiVersion"], obj.Object["kind"], obj.Object["metadata"] = apiVersion, kind, metadata
+	if err := objectmeta.Coerce(nil, obj.Object, structural, false, false); err != nil {
+		return err
+	}
+	obj.Object["apiVersion"], obj.Object["kind"] = apiVersion, kind
+	if !found {
+		return nil
+	}
+	return objectmeta.SetObjectMeta(obj.Object, metadata)
 }
 
 func (k customKind) Convert(obj *unstructured.Unstructured, version schema.GroupVersion) (*unstructured.Unstructured, error) {
-	structural, ok := k.schemas[version.Version]
-	if !ok || version.Group != k.kind.Group {
+	if _, ok := k.schemas[version.Version]; !ok || version.Group != k.kind.Group {
 		return nil, fmt.Errorf("its CustomResourceDefinition has no version %s any more, which a manager in its managedFields wrote", version)
 	}
 	converted := obj.DeepCopy()
 	converted.SetAPIVersion(version.String())
-	pruning.Prune(converted.Object, structural, true)
-	defaulting.PruneNonNullableNullsWithoutDefaults(converted.Object, structural)
-	return converted, nil
+	return converted, k.prune(version.Version, converted)
 }
