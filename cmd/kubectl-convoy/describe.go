@@ -80,7 +80,7 @@ func (d description) source() section {
 	}
 	if d.Spec.SyncPolicy.Mode == v1alpha1.SyncManual {
 		s.lines = append(s.lines, say("a new render waits for: kubectl convoy release sync %s %s", d.Name, d.target),
-			say("what that changes: %s", diffCommand(d.Name, "", d.target)))
+			say("what a sync changes: %s", diffCommand(d.Name, "", d.target)))
 	}
 	if d.Spec.Suspend {
 		s.lines = append(s.lines, line{yellow, "not followed, since spec.suspend is true"})

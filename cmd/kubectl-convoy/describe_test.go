@@ -85,6 +85,7 @@ Failed    Rendered: SourceFailed, since 2026-11-29 11:00:00 UTC (60m ago)
 Failed    Applied: Pinned, since 2026-11-29 11:00:00 UTC (60m ago)
           Nothing is applied, since the pinned render cannot be had
           next: pin a render that the store has, or unpin: kubectl convoy release unpin podinfo -n apps
+                Those that it has: kubectl convoy release history podinfo -n apps
 `},
 		"that failed, and can go back": {func() *v1alpha1.Release {
 			r := hanging()
@@ -98,6 +99,7 @@ Release   podinfo in namespace apps
           not ready
 Source    https://git.example.com/team/podinfo.git, branch main, folder deploy
           a new render waits for: kubectl convoy release sync podinfo -n apps
+          what a sync changes: kubectl convoy release diff podinfo -n apps
           not followed, since spec.suspend is true
 Runs      render 3a5f0c9be1d2 since 2026-11-29 10:00:00 UTC (120m ago)
           revision main@sha1:0b4c1d5e
@@ -110,6 +112,7 @@ Failed    Applied: TimedOut, since 2026-11-29 11:00:00 UTC (60m ago)
           Two lines, and ^[[2Jan escape
           next: mend what the message names; convoy goes on by itself.
                 Or go back to the last healthy render: kubectl convoy release pin podinfo --render-ref 3a5f0c9be1d2 -n apps
+                What that changes: kubectl convoy release diff podinfo --render 3a5f0c9be1d2 -n apps
 `},
 		"that is new": {func() *v1alpha1.Release {
 			r := &v1alpha1.Release{}

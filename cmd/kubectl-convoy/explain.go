@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,7 +31,6 @@ type request struct {
 	subresource string // empty for the Release itself
 	namespace   string // empty for all
 	name        string // empty for a list
-	render      string // that was asked for, if any
 }
 
 func (r request) group() string {
@@ -48,10 +48,11 @@ func (r request) writes() bool { return r.verb == "patch" || r.verb == "create" 
 
 // role is the ClusterRole that grants it.
 func (r request) role() string {
-	if r.subresource == "" {
-		return viewRole
+	switch r.subresource {
+	case pinSubresource, syncSubresource:
+		return operatorRole
 	}
-	return operatorRole
+	return viewRole
 }
 
 // doing is the beginning of an error.
@@ -79,12 +80,8 @@ func (k *cluster) explain(ctx context.Context, r request, err error) error {
 
 // causes are the causes that a Status carries and its message does not repeat.
 func causes(err error) []string {
-	status, ok := err.(apierrors.APIStatus)
-	if !ok || status.Status().Details == nil {
-		return nil
-	}
 	var lines []string
-	for _, cause := range status.Status().Details.Causes {
+	for _, cause := range detailsOf(err).Causes {
 		if cause.Type != metav1.CauseTypeUnexpectedServerResponse && !strings.Contains(err.Error(), cause.Message) {
 			lines = append(lines, joinNonEmpty(": ", cause.Field, cause.Message))
 		}
@@ -95,14 +92,14 @@ func causes(err error) []string {
 // nextMove says what to do about an error of the server.
 func (k *cluster) nextMove(ctx context.Context, r request, err error) []string {
 	switch {
-	case r.subresource != "" && (apierrors.IsServiceUnavailable(err) || isUnserved(err)):
+	case r.subresource != "" && (isUnserved(err) || apierrors.IsServiceUnavailable(err) && isUnanswered(err)):
 		return []string{
 			"convoy-apiserver, which serves " + subresources.GroupVersion.Group + ", is not reachable. Look at:",
 			"kubectl get apiservice " + apiService,
 		}
 	case isUnserved(err):
 		return []string{"This cluster does not know Releases: is convoy installed? Look at:", "kubectl get crd releases." + v1alpha1.GroupVersion.Group}
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && isAbout("releases", err):
 		return []string{
 			fmt.Sprintf("There is no Release %s in namespace %s. See those that are there:", r.name, r.namespace),
 			fmt.Sprintf("kubectl convoy release list -n %s    # or -A for all namespaces", r.namespace),
@@ -123,8 +120,21 @@ func (k *cluster) nextMove(ctx context.Context, r request, err error) []string {
 }
 
 // isUnserved says that the server has no such API, rather than no such object.
-func isUnserved(err error) bool {
-	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+func isUnserved(err error) bool { return apierrors.IsNotFound(err) && isUnanswered(err) }
+
+// isUnanswered says that an error is not from the one who was to answer, but from something before it.
+func isUnanswered(err error) bool { return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) }
+
+// isAbout says whether an error is about an object of a kind, by the name of its resource.
+func isAbout(resource string, err error) bool { return detailsOf(err).Kind == resource }
+
+// detailsOf are the details of an error of a server; the zero value if it has none.
+func detailsOf(err error) metav1.StatusDetails {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return metav1.StatusDetails{}
+	}
+	return *status.Status().Details
 }
 
 // may says whether the user has the right, so that what an admission policy forbids is not taken for a missing role. Where the cluster

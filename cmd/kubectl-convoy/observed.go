@@ -25,7 +25,6 @@ func observe[T any](ctx context.Context, k *cluster, subresource, name string, p
 		get = get.Param(parameter, value)
 	}
 	asked := k.on("get", subresource, name)
-	asked.render = parameters["render"]
 	answer := get.Do(ctx)
 	if err := answer.Error(); err != nil { // Raw does not have all that the server says
 		return nil, nil, k.explain(ctx, asked, err)
