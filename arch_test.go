@@ -36,18 +36,18 @@ var arrows = map[string][]string{
 
 	"controllers": {"apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
 
-	"observer": {"live", "renderstore", "source", "render", "api/subresources/v1alpha1", "api/v1alpha1"},
+	"observer": {"live/builtin", "live", "renderstore", "source", "render", "api/subresources/v1alpha1", "api/v1alpha1"},
 
 	"apiserver":         {"apiserver/openapi", "api/subresources/v1alpha1", "api/v1alpha1"},
 	"apiserver/openapi": {"api/subresources/v1alpha1"},
 	"apiserver/apiservertest": {
-		"apiserver", "webhooks", "internal/manifests", "internal/pki", "internal/testenv", "api/subresources/v1alpha1", "api/v1alpha1",
+		"apiserver", "observer", "renderstore", "source", "webhooks", "internal/manifests", "internal/pki", "internal/testenv", "api/subresources/v1alpha1", "api/v1alpha1",
 	},
 	"webhooks": {"api/subresources/v1alpha1", "api/v1alpha1"},
 
 	"cmd/convoy-controller-manager": {"controllers", "webhooks", "apply", "live", "renderstore", "source", "render", "api/v1alpha1"},
 	"cmd/convoy-apiserver":          {"apiserver"},
-	"cmd/convoy-observer":           {"observer", "live", "renderstore", "source", "api/v1alpha1"},
+	"cmd/convoy-observer":           {"observer", "renderstore", "source", "api/v1alpha1"},
 	"cmd/kubectl-convoy":            {"api/subresources/v1alpha1", "api/v1alpha1"},
 
 	"internal/controlplane": {},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,7 +37,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 		}
 	}
 	planner := &apply.Planner{
-		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, OwnerName: r.ownerName,
+		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, OwnerName: live.OwnerNameFrom(r.Client),
 	}
 	plan, err := planner.Plan(ctx, apply.Request{
 		Owner: p.owner, Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
@@ -61,19 +60,4 @@ func (r *ReleaseReconciler) serviceAccount(release *v1alpha1.Release) string {
 		return release.Spec.ServiceAccountName
 	}
 	return r.DefaultServiceAccount
-}
-
-// ownerName finds the Release that an owner label stands for.
-func (r *ReleaseReconciler) ownerName(ctx context.Context, namespace, label string) (string, error) {
-	releases := &metav1.PartialObjectMetadataList{}
-	releases.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ReleaseList"))
-	if err := r.Client.List(ctx, releases, client.InNamespace(namespace)); err != nil {
-		return "", err
-	}
-	for _, release := range releases.Items {
-		if v1alpha1.OwnerLabelValue(release.Name) == label {
-			return release.Name, nil
-		}
-	}
-	return "", nil
 }

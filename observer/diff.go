@@ -59,7 +59,7 @@ func (s *Server) changes(ctx context.Context, req request, to render.Render) ([]
 		return nil, err
 	}
 	hidden := redactorOf(objects...)
-	changes, err := s.Differ.Diff(ctx, DiffRequest{
+	changes, err := s.Differ.Diff(ctx, live.DiffRequest{
 		Owner:     req.owner(),
 		Objects:   objects,
 		Inventory: inventory,

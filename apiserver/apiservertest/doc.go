@@ -2,5 +2,6 @@
 // webhooks, all from config/default: in the process of the test, from the code of the binaries.
 //
 //	env := testenv.Start(t, testenv.WithAggregation())
-//	apiservertest.Start(t, env)
+//	observer := apiservertest.StartObserver(t, env)
+//	apiservertest.Start(t, env, observer.Behind(t))
 package apiservertest

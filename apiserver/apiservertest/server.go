@@ -28,8 +28,11 @@ type Server struct {
 	Webhooks *Webhooks
 }
 
+// Option changes how convoy-apiserver runs.
+type Option func(*apiserver.Options)
+
 // Start installs config/default and serves it until the test ends. The environment has to be one WithAggregation.
-func Start(tb testing.TB, env *testenv.Environment) *Server {
+func Start(tb testing.TB, env *testenv.Environment, options ...Option) *Server {
 	tb.Helper()
 	authority, err := pki.NewAuthority("convoy-ca")
 	if err != nil {
@@ -46,7 +49,7 @@ func Start(tb testing.TB, env *testenv.Environment) *Server {
 	})
 	user := env.AddUser(tb, manifests.APIServerUser)
 	awaitRights(tb, user)
-	s.run(tb, listener, user.Kubeconfig)
+	s.run(tb, listener, user.Kubeconfig, options)
 	awaitService(tb, env)
 	return s
 }
@@ -67,7 +70,7 @@ func install(tb testing.TB, env *testenv.Environment, processes manifests.Proces
 }
 
 // run serves in the background.
-func (s *Server) run(tb testing.TB, listener net.Listener, kubeconfig string) {
+func (s *Server) run(tb testing.TB, listener net.Listener, kubeconfig string, changes []Option) {
 	tb.Helper()
 	pair, err := s.Authority.Sign(pki.Server(manifests.APIServerName))
 	if err != nil {
@@ -83,6 +86,9 @@ func (s *Server) run(tb testing.TB, listener net.Listener, kubeconfig string) {
 	recommended.SecureServing.ServerCert.CertKey.CertFile = filepath.Join(dir, "apiserver.crt")
 	recommended.SecureServing.ServerCert.CertKey.KeyFile = filepath.Join(dir, "apiserver.key")
 	recommended.CoreAPI.CoreAPIKubeconfigPath = kubeconfig
+	for _, change := range changes {
+		change(options)
+	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

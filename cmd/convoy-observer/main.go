@@ -84,11 +84,16 @@ func newServer(config *rest.Config, opts options, store *renderstore.Store, mete
 	if err != nil {
 		return nil, fmt.Errorf("flag --source-cache-dir: %w", err)
 	}
+	differ, err := observer.NewDiffer(config)
+	if err != nil {
+		return nil, err
+	}
 	return observer.New(observer.Options{
 		Reader:                reader,
 		Store:                 store,
 		OwnStore:              strings.HasPrefix(opts.renderStoreURL, "mem:"),
 		Fetcher:               fetcher,
+		Differ:                differ,
 		DefaultServiceAccount: opts.defaultServiceAccount,
 		ClientName:            opts.clientName,
 		Metrics:               meters,
