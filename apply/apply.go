@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,17 +30,14 @@ type Applier struct {
 // Apply goes as far as it gets without waiting: the waves in order, each healthy before something is changed in the next, then the
 // prune in reverse. What is as desired already is not sent. The error is ObjectErrors; the ChangeSet says in any case what was done.
 func (a *Applier) Apply(ctx context.Context, plan *Plan) (ChangeSet, error) {
-	run := &run{Applier: a, plan: plan, live: map[render.ObjectID]*unstructured.Unstructured{}}
+	run := &run{Applier: a, plan: plan, health: map[render.ObjectID]live.Health{}}
 	run.set.Inventory = plan.Planned()
 	err := run.waves(ctx)
 	if err == nil && run.set.Waiting == nil {
 		err = run.prune(ctx)
 	}
-	for _, item := range plan.Items {
-		if obj := run.live[item.ID]; obj != nil {
-			run.set.Objects = append(run.set.Objects, obj)
-		}
-	}
+	run.set.Health = run.healthOf(plan.Items)
+	run.set.Fights = a.Memory.fights(plan.Owner)
 	return run.set, err
 }
 
@@ -49,9 +46,9 @@ type run struct {
 	*Applier
 	plan *Plan
 
-	mu   sync.Mutex // guards what follows while objects are written in parallel
-	set  ChangeSet
-	live map[render.ObjectID]*unstructured.Unstructured
+	mu     sync.Mutex // guards what follows while objects are written in parallel
+	set    ChangeSet
+	health map[render.ObjectID]live.Health // of what is as desired now, or held
 }
 
 func (r *run) waves(ctx context.Context) error {
@@ -63,7 +60,7 @@ func (r *run) waves(ctx context.Context) error {
 			}
 		}
 		if r.Gated && r.pendingAfter(waves[n+1:]) {
-			if bad := live.Summarize(r.liveOf(wave)); len(bad) > 0 {
+			if bad := live.Worst(r.healthOf(wave)); len(bad) > 0 {
 				r.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhaseWave, Wave: wave[0].position.wave, Objects: bad}
 				return nil
 			}
@@ -75,27 +72,17 @@ func (r *run) waves(ctx context.Context) error {
 // stage writes what differs in one stage of a wave. Objects whose kind is not served yet, or is about to change, end the pass: they
 // are planned anew, and tried on the server, once it is.
 func (r *run) stage(ctx context.Context, items []Item) error {
-	errs := make([]error, len(items))
 	var awaited live.Unhealthy
-	var g errgroup.Group
-	g.SetLimit(parallel)
-	for i, item := range items {
+	var ready []Item
+	for _, item := range items {
 		if item.Untried.kind() {
 			awaited = append(awaited, live.Health{ID: item.ID, Verdict: live.Progressing, Message: string(item.Untried)})
-			continue
-		}
-		g.Go(func() error {
-			errs[i] = r.write(ctx, item)
-			return nil
-		})
-	}
-	g.Wait() //nolint:errcheck // the errors are in errs, one an item
-	var failed ObjectErrors
-	for i, err := range errs {
-		if err != nil {
-			failed = append(failed, ObjectError{items[i].ID, withoutValues(items[i].ID, err)})
+		} else {
+			ready = append(ready, item)
 		}
 	}
+	errs := inParallel(len(ready), func(i int) error { return withoutValues(ready[i].ID, r.write(ctx, ready[i])) })
+	failed := objectErrors(errs, func(i int) render.ObjectID { return ready[i].ID })
 	if len(failed) == 0 && len(awaited) > 0 {
 		r.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhaseWave, Wave: items[0].position.wave, Objects: awaited}
 	}
@@ -103,70 +90,85 @@ func (r *run) stage(ctx context.Context, items []Item) error {
 }
 
 func (r *run) write(ctx context.Context, item Item) error {
-	if item.Action == Unchanged {
-		r.wrote(item, item.Live)
+	if !item.pending() {
+		r.wrote(item, item.health)
 		return nil
 	}
-	result := item.Desired.DeepCopy()
-	if err := serverSideApply(ctx, r.Client, result); err != nil {
+	sent, result, err := r.send(ctx, item)
+	if err != nil {
 		return err
 	}
-	r.Memory.remember(r.plan.Owner.UID, item, result)
-	r.wrote(item, result)
+	owner := r.plan.Owner
+	r.Memory.remember(owner, item, result, sent)
+	if item.Drift != nil {
+		r.Memory.putBack(owner.UID, item.ID, *item.Drift)
+	}
+	r.wrote(item, healthOf(owner, item.ID, result))
 	return nil
 }
 
-func (r *run) wrote(item Item, obj *unstructured.Unstructured) {
+// send applies an item. Where fields are left to others, what they are now is a part of what is sent, so that is sent only for the object
+// as it was read.
+func (r *run) send(ctx context.Context, item Item) (sent, result *unstructured.Unstructured, err error) {
+	const most = 3
+	for attempt := 1; ; attempt++ {
+		if sent, err = live.LeaveToOthers(item.Desired, item.Live); err != nil {
+			return nil, nil, err
+		}
+		if sent == nil { // it was created since, and is left to others
+			return item.Desired, item.Live, nil
+		}
+		result = sent.DeepCopy()
+		if sent != item.Desired {
+			result.SetResourceVersion(item.Live.GetResourceVersion())
+		}
+		err = serverSideApply(ctx, r.Client, result)
+		if !apierrors.IsConflict(err) || attempt == most {
+			return sent, result, err
+		}
+		if item.Live, err = (live.Reader{Client: r.Client}).Get(ctx, item.target()); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+func (r *run) wrote(item Item, health live.Health) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if obj.GetUID() != r.plan.Owner.UID { // a Release that renders itself is healthy when the rest is
-		r.live[item.ID] = obj
-	}
+	r.health[item.ID] = health
 	r.set.Inventory[item.ID] = entryOf(item, item.Hash)
-	if item.Action != Unchanged {
-		r.set.Changes = append(r.set.Changes, Change{ID: item.ID, Action: item.Action})
+	if item.pending() {
+		r.set.Changes = append(r.set.Changes, Change{ID: item.ID, Action: item.Action, Drift: item.Drift})
 	}
 }
 
 // pendingAfter says whether anything is left to be changed after the waves so far.
 func (r *run) pendingAfter(waves [][]Item) bool {
-	changes := func(i Item) bool { return i.Action != Unchanged }
 	deletes := func(rm Removal) bool { return rm.Live != nil && rm.Keep == "" }
-	return slices.ContainsFunc(waves, func(w []Item) bool { return slices.ContainsFunc(w, changes) }) ||
+	return slices.ContainsFunc(waves, func(w []Item) bool { return slices.ContainsFunc(w, Item.pending) }) ||
 		slices.ContainsFunc(r.plan.Removals, deletes)
 }
 
-func (r *run) liveOf(items []Item) []*unstructured.Unstructured {
-	var objects []*unstructured.Unstructured
+// healthOf is the health of those of the items that the apply got to.
+func (r *run) healthOf(items []Item) []live.Health {
+	var healths []live.Health
 	for _, item := range items {
-		if obj := r.live[item.ID]; obj != nil {
-			objects = append(objects, obj)
+		if health, ok := r.health[item.ID]; ok {
+			healths = append(healths, health)
 		}
 	}
-	return objects
+	return healths
 }
 
 // prune takes away what left the render, wave by wave in reverse; the objects of one are gone before the next.
 func (r *run) prune(ctx context.Context) error {
 	for _, group := range grouped(r.plan.Removals, func(rm Removal) position { return rm.position }) {
 		remaining := make([]live.Unhealthy, len(group))
-		errs := make([]error, len(group))
-		var g errgroup.Group
-		g.SetLimit(parallel)
-		for i, removal := range group {
-			g.Go(func() error {
-				remaining[i], errs[i] = r.remove(ctx, removal)
-				return nil
-			})
-		}
-		g.Wait() //nolint:errcheck // the errors are in errs, one a removal
-		var failed ObjectErrors
-		for i, err := range errs {
-			if err != nil {
-				failed = append(failed, ObjectError{group[i].ID, err})
-			}
-		}
-		if len(failed) > 0 {
+		errs := inParallel(len(group), func(i int) (err error) {
+			remaining[i], err = r.remove(ctx, group[i])
+			return err
+		})
+		if failed := objectErrors(errs, func(i int) render.ObjectID { return group[i].ID }); len(failed) > 0 {
 			return failed
 		}
 		if left := slices.Concat(remaining...); len(left) > 0 {
@@ -226,6 +228,7 @@ func (r *run) removed(change Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.set.Inventory, change.ID)
+	r.Memory.drop(r.plan.Owner.UID, change.ID)
 	if change.Action != Unchanged {
 		r.set.Changes = append(r.set.Changes, change)
 	}

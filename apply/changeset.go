@@ -4,8 +4,6 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Change is what was done to one object.
@@ -13,6 +11,7 @@ type Change struct {
 	ID     render.ObjectID
 	Action Action
 	Reason string // why it was skipped
+	Drift  *Drift // why it had to be put back; nil if it was not drift
 }
 
 // Waiting is why an apply ended before everything was done.
@@ -28,8 +27,10 @@ type ChangeSet struct {
 	Changes []Change
 	// Inventory is what is to be recorded now: what is there, and what is still planned.
 	Inventory live.Inventory
-	// Objects are the live objects of the render, as far as they were applied.
-	Objects []*unstructured.Unstructured
+	// Health is that of the objects of the render, as far as they were applied.
+	Health []live.Health
+	// Fights are the objects that somebody keeps changing after they were put back.
+	Fights []Fight
 	// Waiting is nil if everything was done.
 	Waiting *Waiting
 }

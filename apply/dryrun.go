@@ -1,10 +1,10 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
-	"golang.org/x/sync/errgroup"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,27 +14,32 @@ import (
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/render"
 )
 
-// parallel is how many requests of one pass are under way at once.
-const parallel = 16
-
-// dryRun tries every item on the server and decides its action. Definitions go first: what their kinds look like after the
+// dryRun tries the items on the server and decides their actions. Definitions go first: what their kinds look like after the
 // change is known only then.
 func (p *Planner) dryRun(ctx context.Context, owner live.Owner, items []Item) error {
-	errs := make([]error, len(items))
 	isDefinition := func(i Item) bool { return i.ID.GroupKind() == live.CRDKind }
-	p.tryAll(ctx, owner, items, errs, isDefinition)
-	p.tryAll(ctx, owner, items, errs, func(i Item) bool { return !isDefinition(i) && i.Untried == "" })
-
+	isOther := func(i Item) bool { return !isDefinition(i) && i.Untried == "" }
+	errs := make([]error, len(items))
+	for _, which := range []func(Item) bool{isDefinition, isOther} {
+		for i, err := range inParallel(len(items), func(i int) error {
+			if !which(items[i]) {
+				return nil
+			}
+			return p.try(ctx, owner, &items[i])
+		}) {
+			errs[i] = cmp.Or(errs[i], err)
+		}
+	}
 	coming := comingWith(items)
-	var failed ObjectErrors
 	for i, err := range errs {
 		if err == nil {
 			continue
 		}
 		if why := coming.excuse(items[i], err); why != "" {
-			if items[i].Untried = why; items[i].Live != nil {
+			if items[i].Untried, errs[i] = why, nil; items[i].Live != nil {
 				items[i].Action = Configured
 			}
 			continue
@@ -42,9 +47,9 @@ func (p *Planner) dryRun(ctx context.Context, owner live.Owner, items []Item) er
 		if live.NotServed(err) {
 			err = live.ErrNotServed(items[i].GVK)
 		}
-		failed = append(failed, ObjectError{items[i].ID, withoutValues(items[i].ID, err)})
+		errs[i] = withoutValues(items[i].ID, err)
 	}
-	return failed.orNil()
+	return objectErrors(errs, func(i int) render.ObjectID { return items[i].ID }).orNil()
 }
 
 // coming is what a plan brings that other objects need.
@@ -63,7 +68,7 @@ func comingWith(items []Item) coming {
 		case live.CRDKind:
 			for kind := range live.DefinitionsIn([]*unstructured.Unstructured{item.Desired}) {
 				c.kinds[kind] = true
-				c.changing[kind] = item.Action != Unchanged
+				c.changing[kind] = item.pending()
 			}
 		}
 	}
@@ -84,66 +89,63 @@ func (c coming) excuse(item Item, err error) untried {
 	return ""
 }
 
-func (p *Planner) tryAll(ctx context.Context, owner live.Owner, items []Item, errs []error, which func(Item) bool) {
-	var g errgroup.Group
-	g.SetLimit(parallel)
-	for i := range items {
-		if which(items[i]) {
-			g.Go(func() error {
-				errs[i] = p.try(ctx, owner, &items[i])
-				return nil
-			})
-		}
-	}
-	g.Wait() //nolint:errcheck // the errors are in errs, one an item
-}
-
 // try decides what an apply would do to one item.
 func (p *Planner) try(ctx context.Context, owner live.Owner, item *Item) error {
-	if p.Memory.asDesired(owner.UID, *item) {
+	if item.settled {
 		item.Action = Unchanged
+		p.Memory.calm(owner.UID, item.ID)
 		return nil
 	}
-	result, err := p.tryOn(ctx, owner, item)
+	sent, result, err := p.tryOn(ctx, owner, item)
 	if err != nil {
 		return err
 	}
+	item.health = healthOf(owner, item.ID, item.Live)
 	switch {
 	case item.Live == nil:
 		item.Action = Created
 	case sameState(item.Live, result):
 		item.Action = Unchanged
-		p.Memory.remember(owner.UID, *item, item.Live)
+		p.Memory.remember(owner, *item, item.Live, sent)
+		p.Memory.calm(owner.UID, item.ID)
+		return nil
 	default:
 		item.Action = Configured
+	}
+	if _, known, _ := p.Memory.recall(owner.UID, item.ID, item.Hash); known || item.recorded {
+		item.Drift = driftOf(owner, item.Live, result)
+		item.Held = p.Memory.drifted(owner.UID, item.ID, *item.Drift)
 	}
 	return nil
 }
 
 // tryOn sends the dry run, and reads the live object that it was tried on: its controllers may write it between a reading and the dry
 // run. Without our labels it was not listed; the server knows whether it is there, since only then the result has a resourceVersion.
-func (p *Planner) tryOn(ctx context.Context, owner live.Owner, item *Item) (*unstructured.Unstructured, error) {
+// An object that is left to others is as it is desired.
+func (p *Planner) tryOn(ctx context.Context, owner live.Owner, item *Item) (sent, result *unstructured.Unstructured, err error) {
 	const most = 3 // an object that is written faster than that counts as changed
 	for attempt := 1; ; attempt++ {
-		result := item.Desired.DeepCopy()
+		if item.Live != nil {
+			if err := owner.MayTake(ctx, item.Live, p.OwnerName); err != nil {
+				return nil, nil, err
+			}
+		}
+		if sent, err = live.LeaveToOthers(item.Desired, item.Live); err != nil {
+			return nil, nil, err
+		}
+		if sent == nil {
+			return item.Desired, item.Live, nil
+		}
+		result = sent.DeepCopy()
 		if err := serverSideApply(ctx, p.Client, result, client.DryRunAll); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		tried := result.GetResourceVersion()
 		if isAt(item.Live, tried) || attempt > most {
-			return result, nil
+			return sent, result, nil
 		}
-		found, err := live.Reader{Client: p.Client}.Get(ctx, item.target())
-		if err != nil {
-			return nil, err
-		}
-		if found != nil {
-			if err := owner.MayTake(ctx, found, p.OwnerName); err != nil {
-				return nil, err
-			}
-		}
-		if item.Live = found; isAt(found, tried) {
-			return result, nil
+		if item.Live, err = (live.Reader{Client: p.Client}).Get(ctx, item.target()); err != nil {
+			return nil, nil, err
 		}
 	}
 }

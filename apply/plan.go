@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -31,14 +30,22 @@ const (
 type Item struct {
 	ID      render.ObjectID
 	GVK     schema.GroupVersionKind
-	Desired *unstructured.Unstructured // as it is sent
-	Live    *unstructured.Unstructured // nil if it is not there
+	Desired *unstructured.Unstructured // as the render has it, for this cluster and owner
+	Live    *unstructured.Unstructured // nil if it is not there, or need not be read
 	Hash    string                     // of the object in the render
 	Action  Action                     // Created, Configured or Unchanged
 	Untried untried                    // why the server could not try it yet; empty if it did
+	Drift   *Drift                     // how it came to differ, if it was as the render has it; nil otherwise
+	Held    bool                       // it is left as it is for now, since it is in a fight
 
 	position position
+	recorded bool        // the inventory says that it was applied as the render has it
+	settled  bool        // it is as desired without a dry run
+	health   live.Health // of what is there
 }
+
+// pending says that the object is to be written.
+func (i Item) pending() bool { return i.Action != Unchanged && !i.Held }
 
 // untried says why an object could not be tried on the server before the apply.
 type untried string
@@ -70,6 +77,9 @@ type Request struct {
 	Objects   []*unstructured.Unstructured // the render
 	Inventory live.Inventory               // what the Release recorded
 	Policy    live.Policy
+
+	// Cause is what makes the apply what it is, such as the render and the request for it: another one ends all fights.
+	Cause string
 }
 
 // Planner plans applies with the rights of one Release.
@@ -77,6 +87,7 @@ type Planner struct {
 	Client client.Client // needs get, list, create and patch on the objects
 	Mapper meta.RESTMapper
 	Memory *Memory
+	Watch  Watch // nil if nothing is watched
 
 	// Discovery asks the server what it serves, for kinds that the Mapper may know from before.
 	Discovery discovery.DiscoveryInterfaceWithContext
@@ -84,8 +95,8 @@ type Planner struct {
 	OwnerName live.OwnerName
 }
 
-// Plan tries every object on the server by a dry run, and reads what left the render. The error is ObjectErrors if objects are at
-// fault, *live.PruneRefusedError if too many would be deleted.
+// Plan tries the objects on the server by dry runs, except for those that are known to be as desired, and reads what left the render. The
+// error is ObjectErrors if objects are at fault, *live.PruneRefusedError if too many would be deleted.
 func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	items, err := p.resolve(req)
 	if err != nil {
@@ -98,7 +109,8 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	if err := req.Policy.Budget(deletes(removals), len(req.Inventory)); err != nil {
 		return nil, err
 	}
-	if err := p.readLive(ctx, req.Owner, items); err != nil {
+	p.Memory.begin(req.Owner.UID, req.Cause)
+	if err := p.lookAt(ctx, req, items); err != nil {
 		return nil, err
 	}
 	if err := p.dryRun(ctx, req.Owner, items); err != nil {
@@ -107,27 +119,25 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	return &Plan{Owner: req.Owner, Items: items, Removals: removals, inventory: req.Inventory, policy: req.Policy}, nil
 }
 
-// readLive fills in the live objects that carry our labels. Others are found by their dry run.
-func (p *Planner) readLive(ctx context.Context, owner live.Owner, items []Item) error {
-	var targets []live.Target
+// lookAt fills in what there is of the items.
+func (p *Planner) lookAt(ctx context.Context, req Request, items []Item) error {
+	var subjects []Subject
 	for _, item := range items {
 		if item.Untried == "" {
-			targets = append(targets, item.target())
+			subjects = append(subjects, Subject{item.target(), item.Hash})
 		}
 	}
-	objects, err := live.Reader{Client: p.Client}.Owned(ctx, targets, owner.Labels())
-	var unlisted live.Unlisted
-	if err != nil && !errors.As(err, &unlisted) {
+	survey := Survey{Client: p.Client, Memory: p.Memory, Watch: p.Watch, Owner: req.Owner}
+	findings, err := survey.Look(ctx, subjects)
+	if err != nil {
 		return err
 	}
-	var failed ObjectErrors
 	for i, item := range items {
-		if err := unlisted[item.ID]; err != nil {
-			failed = append(failed, ObjectError{item.ID, err})
-		}
-		items[i].Live = objects[item.ID]
+		found := findings[item.ID]
+		items[i].Live, items[i].settled, items[i].health = found.Live, found.AsDesired, found.Health
+		items[i].recorded = req.Inventory[item.ID].Hash == item.Hash
 	}
-	return failed.orNil()
+	return nil
 }
 
 // Planned is the inventory that covers the plan, whatever becomes of it: what was recorded, and every object that is to be applied.
@@ -144,7 +154,7 @@ func (p *Plan) Planned() live.Inventory {
 
 // Changes says whether an apply of the plan would write anything.
 func (p *Plan) Changes() bool {
-	return slices.ContainsFunc(p.Items, func(i Item) bool { return i.Action != Unchanged }) || len(p.Removals) > 0
+	return slices.ContainsFunc(p.Items, Item.pending) || len(p.Removals) > 0
 }
 
 // Kinds are the kinds of the objects of the plan that the server serves.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,9 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -204,48 +201,6 @@ func TestErrorsAboutSecretsQuoteNoValue(t *testing.T) {
 	other := render.ObjectID{Kind: "ConfigMap", Namespace: "apps", Name: "db"}
 	if err := withoutValues(other, invalid); !errors.Is(err, invalid) {
 		t.Errorf("the error of a ConfigMap became %v", err)
-	}
-}
-
-func TestMemoryEndsWithTheObjectAndTheHour(t *testing.T) {
-	clock := clocktesting.NewFakeClock(time.Now())
-	memory := NewMemory(clock)
-	obj := object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u, resourceVersion: "7"}}`)
-	item := Item{ID: render.IDOf(obj), Hash: "h", Live: obj}
-	if memory.asDesired("r", item) {
-		t.Error("an empty memory remembers")
-	}
-	memory.remember("r", item, obj)
-	moved := obj.DeepCopy()
-	moved.SetResourceVersion("8")
-	recreated := obj.DeepCopy()
-	recreated.SetUID("v")
-	for name, tc := range map[string]struct {
-		release types.UID
-		item    Item
-		want    bool
-	}{
-		"as it was":          {"r", item, true},
-		"another Release":    {"s", item, false},
-		"the object changed": {"r", Item{ID: item.ID, Hash: "h", Live: moved}, false},
-		"it was recreated":   {"r", Item{ID: item.ID, Hash: "h", Live: recreated}, false},
-		"it is gone":         {"r", Item{ID: item.ID, Hash: "h"}, false},
-		"another render":     {"r", Item{ID: item.ID, Hash: "i", Live: obj}, false},
-	} {
-		if got := memory.asDesired(tc.release, tc.item); got != tc.want {
-			t.Errorf("%s: remembered %t, want %t", name, got, tc.want)
-		}
-	}
-	clock.Step(memoryLasts / 2)
-	memory.remember("r", item, obj)
-	clock.Step(memoryLasts / 2)
-	if memory.asDesired("r", item) {
-		t.Error("the memory lasts longer than its time, since it was refreshed")
-	}
-	memory.remember("r", item, obj)
-	memory.Forget("r")
-	if memory.asDesired("r", item) {
-		t.Error("a forgotten Release is remembered")
 	}
 }
 

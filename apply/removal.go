@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,23 +50,9 @@ func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item) (
 		}
 	}
 	slices.SortFunc(removals, func(a, b Removal) int { return a.ID.Compare(b.ID) })
-	errs := make([]error, len(removals))
 	served := sync.OnceValues(func() (live.Kinds, error) { return live.DiscoverKinds(ctx, p.Discovery) })
-	var g errgroup.Group
-	g.SetLimit(parallel)
-	for i := range removals {
-		g.Go(func() error {
-			errs[i] = p.planRemoval(ctx, req, &removals[i], served)
-			return nil
-		})
-	}
-	g.Wait() //nolint:errcheck // the errors are in errs, one a removal
-	var failed ObjectErrors
-	for i, err := range errs {
-		if err != nil {
-			failed = append(failed, ObjectError{removals[i].ID, err})
-		}
-	}
+	errs := inParallel(len(removals), func(i int) error { return p.planRemoval(ctx, req, &removals[i], served) })
+	failed := objectErrors(errs, func(i int) render.ObjectID { return removals[i].ID })
 	slices.SortStableFunc(removals, func(a, b Removal) int { return b.position.compare(a.position) })
 	return removals, failed.orNil()
 }

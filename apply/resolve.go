@@ -58,6 +58,9 @@ func (p *Planner) resolveObject(owner live.Owner, obj *unstructured.Unstructured
 	if err != nil {
 		return Item{}, err
 	}
+	if _, err := live.LeaveToOthers(desired, nil); err != nil { // the annotation is malformed
+		return Item{}, err
+	}
 	item := Item{ID: render.IDOf(desired), GVK: desired.GroupVersionKind(), Desired: desired, Hash: hash, Action: Created, position: pos}
 	if !served {
 		item.Untried = kindNotServed

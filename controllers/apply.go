@@ -17,6 +17,9 @@ func (r *ReleaseReconciler) apply(ctx context.Context, p pass, selection Selecti
 	applier := &apply.Applier{Client: planned.target, Memory: r.Memory, Gated: p.rollsOut(selection)}
 	changes, err := applier.Apply(ctx, planned.Plan)
 	r.tell(ctx, p, changes)
+	r.tellDrift(ctx, p, changes.Changes)
+	sum := r.count(p, selection, changes)
+	p.seen.Fights = changes.Fights
 	if _, recordErr := r.writeInventory(ctx, p.release, planned.shards, changes.Inventory); recordErr != nil && err == nil {
 		return changes, notApplied(v1alpha1.ReasonDeployFailed, Backoff, "The inventory cannot be written: %w", recordErr)
 	}
@@ -25,7 +28,8 @@ func (r *ReleaseReconciler) apply(ctx context.Context, p pass, selection Selecti
 	}
 	if changes.Waiting == nil {
 		if !p.deleting() {
-			p.seen.Applied = &AppliedFact{Selection: selection, Objects: len(planned.Items), Changes: changes}
+			p.seen.Applied = &AppliedFact{Selection: selection, Objects: len(planned.Items), Changes: sum}
+			r.tallies.forget(p.release.UID)
 		}
 		return changes, nil
 	}

@@ -4,21 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/live"
-	"github.com/convoy-dev/convoy/render"
 )
 
 // assess computes the health of everything that was applied. What is on its way has until the deadline.
 func (r *ReleaseReconciler) assess(p pass, changes apply.ChangeSet) *Failure {
 	defer r.Metrics.step("assess")()
-	fact := p.judge(live.Summarize(changes.Objects))
+	fact := p.judge(live.Worst(changes.Health))
 	if fact.Late == "" {
 		return nil
 	}
@@ -65,30 +62,27 @@ func (r *ReleaseReconciler) healthOfInventory(ctx context.Context, p pass) (live
 	if err != nil {
 		return nil, err
 	}
-	reader := live.Reader{Client: target}
 	applied := live.InventoryOf(shards)
-	maps.DeleteFunc(applied, func(_ render.ObjectID, e v1alpha1.InventoryEntry) bool { return e.Hash == "" }) // it was only planned
-	targets := applied.Targets()
-	owned, err := reader.Owned(ctx, targets, p.owner.Labels())
+	var subjects []apply.Subject
+	for _, t := range applied.Targets() {
+		if hash := applied[t.ID].Hash; hash != "" { // else it was only planned
+			subjects = append(subjects, apply.Subject{Target: t, Hash: hash})
+		}
+	}
+	survey := apply.Survey{Client: target, Memory: r.Memory, Watch: r.Watcher, Owner: p.owner}
+	findings, err := survey.Look(ctx, subjects)
 	if err != nil {
 		return nil, err
 	}
-	var objects []*unstructured.Unstructured
-	var gone live.Unhealthy
-	for _, t := range targets {
-		obj := owned[t.ID]
-		if obj == nil {
-			if obj, err = reader.Get(ctx, t); err != nil {
+	var healths []live.Health
+	for _, subject := range subjects {
+		found, ok := findings[subject.ID]
+		if !ok {
+			if found.Health, err = survey.Confirm(ctx, subject.Target); err != nil {
 				return nil, err
 			}
 		}
-		if obj == nil {
-			gone = append(gone, live.Health{ID: t.ID, Verdict: live.Failed, Message: "it is not there"})
-			continue
-		}
-		if obj.GetUID() != p.release.UID { // a Release that renders itself is healthy when the rest is
-			objects = append(objects, obj)
-		}
+		healths = append(healths, found.Health)
 	}
-	return append(gone, live.Summarize(objects)...), nil
+	return live.Worst(healths), nil
 }

@@ -16,6 +16,7 @@ type Metrics struct {
 	conditions *prometheus.GaugeVec
 	history    *prometheus.GaugeVec
 	objects    *prometheus.CounterVec
+	drifts     *prometheus.CounterVec
 	operations *prometheus.HistogramVec
 }
 
@@ -38,11 +39,14 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		objects: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "convoy_objects_total", Help: "Target objects, by what was done to them.",
 		}, []string{"action"}),
+		drifts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "convoy_drift_total", Help: "Target objects that drifted and were put back, by what had happened to them.",
+		}, []string{"kind"}),
 		operations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "convoy_store_operation_duration_seconds", Help: "Time that an operation on the render store took.", Buckets: buckets,
 		}, []string{"operation", "outcome"}),
 	}
-	registry.MustRegister(m.steps, m.outcomes, m.conditions, m.history, m.objects, m.operations)
+	registry.MustRegister(m.steps, m.outcomes, m.conditions, m.history, m.objects, m.drifts, m.operations)
 	return m
 }
 
@@ -62,6 +66,8 @@ func (m *Metrics) step(name string) func() {
 }
 
 func (m *Metrics) object(action apply.Action) { m.objects.WithLabelValues(string(action)).Inc() }
+
+func (m *Metrics) drift(kind apply.DriftKind) { m.drifts.WithLabelValues(string(kind)).Inc() }
 
 func (m *Metrics) outcome(release *v1alpha1.Release, status v1alpha1.ReleaseStatus) {
 	m.conditions.DeletePartialMatch(prometheus.Labels{"namespace": release.Namespace, "name": release.Name})

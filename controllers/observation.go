@@ -23,6 +23,8 @@ type Observation struct {
 	Waiting *WaitingFact
 	// Applied is the selection that is applied in full.
 	Applied *AppliedFact
+	// Fights are the objects that somebody keeps changing.
+	Fights []apply.Fight
 	// Health is the health of what runs.
 	Health *HealthFact
 	// HistoryCount is the number of entries in the render store.
@@ -54,7 +56,7 @@ type WaitingFact struct {
 type AppliedFact struct {
 	Selection
 	Objects int
-	Changes apply.ChangeSet
+	Changes tally
 }
 
 // HealthFact is the health of what runs.

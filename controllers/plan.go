@@ -37,10 +37,12 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 		}
 	}
 	planner := &apply.Planner{
-		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, OwnerName: live.OwnerNameFrom(r.Client),
+		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, Watch: r.Watcher,
+		OwnerName: live.OwnerNameFrom(r.Client),
 	}
 	plan, err := planner.Plan(ctx, apply.Request{
 		Owner: p.owner, Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
+		Cause: selection.Render.Ref().String() + " " + string(selection.Origin) + " " + syncRequest(p.release),
 	})
 	var refused *live.PruneRefusedError
 	switch {

@@ -31,8 +31,11 @@ type Fetcher interface {
 	Fetch(ctx context.Context, req source.Request) (*source.Artifact, error)
 }
 
-// Watcher starts a new pass of a Release when one of its objects changes.
+// Watcher starts a new pass of a Release when one of its objects changes, and knows what it has seen of them.
 type Watcher interface {
+	apply.Watch
+
+	// Ensure watches the kinds of a plan.
 	Ensure(ctx context.Context, plan *apply.Plan) error
 }
 
@@ -54,6 +57,7 @@ type ReleaseReconciler struct {
 	polls   *polls
 	built   memo[built]     // by the inputs
 	pinned  memo[Selection] // by the ref
+	tallies memo[tally]     // of the changes of a rollout so far, by the ref
 	stored  *stored
 	backoff *backoff
 }
@@ -61,7 +65,7 @@ type ReleaseReconciler struct {
 // New completes a reconciler.
 func New(r ReleaseReconciler) *ReleaseReconciler {
 	r.polls, r.stored, r.backoff = newPolls(), newStored(), newBackoff()
-	r.built, r.pinned = newMemo[built](), newMemo[Selection]()
+	r.built, r.pinned, r.tallies = newMemo[built](), newMemo[Selection](), newMemo[tally]()
 	return &r
 }
 

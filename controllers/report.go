@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
-	"github.com/convoy-dev/convoy/apply"
 )
 
 const (
@@ -73,6 +72,9 @@ func (r *ReleaseReconciler) next(p pass, failure *Failure) time.Duration {
 	if p.deleting() {
 		after = lookAgain
 	}
+	if round := p.nextRound(); round > 0 {
+		after = min(after, round)
+	}
 	if p.seen.Waiting == nil {
 		return after
 	}
@@ -100,14 +102,9 @@ func (r *ReleaseReconciler) expiry(p pass) time.Duration {
 func (r *ReleaseReconciler) announce(ctx context.Context, p pass, next v1alpha1.ReleaseStatus, failure *Failure) {
 	logger := log.FromContext(ctx)
 	r.announcePin(p)
-	if failure != nil && failure.Status == "False" {
-		logger.Info("Pass failed", "condition", failure.Condition, "reason", failure.Reason, "error", shortened(failure.Err.Error()))
-		reason := failure.Reason
-		if p.deleting() {
-			reason = v1alpha1.EventDeletionHeld
-		}
-		if isNews(p.release.Status, next, failure.Condition) {
-			r.event(p.release, corev1.EventTypeWarning, reason, "Reconcile", "%s", failure.Err)
+	for _, f := range []*Failure{contested(p.seen.Fights), failure} {
+		if f != nil && f.Status == "False" {
+			r.announceFailure(ctx, p, next, f)
 		}
 	}
 	if err := p.seen.RecordErr; err != nil {
@@ -115,15 +112,22 @@ func (r *ReleaseReconciler) announce(ctx context.Context, p pass, next v1alpha1.
 		r.event(p.release, corev1.EventTypeWarning, v1alpha1.EventHistoryFailed, "Record",
 			"The render is applied, and its history is not up to date: %v", err)
 	}
-	if a := p.seen.Applied; a != nil {
-		first := p.rollsOut(a.Selection)
-		if first || len(a.Changes.Changes) > 0 {
-			created, configured, deleted := a.Changes.Count(apply.Created), a.Changes.Count(apply.Configured), a.Changes.Count(apply.Deleted)
-			logger.Info("Render applied", "renderRef", a.Render.Ref().String(), "revision", a.Revision,
-				"created", created, "configured", configured, "deleted", deleted)
-			r.event(p.release, corev1.EventTypeNormal, v1alpha1.EventApplied, "Apply", "Applied %s %s from %s: %d created, %d configured, %d deleted",
-				a.noun(), a.Render.Ref().Short(), a.Summary, created, configured, deleted)
-		}
+	if a := p.seen.Applied; a != nil && (p.rollsOut(a.Selection) || a.Changes != tally{}) {
+		logger.Info("Render applied", "renderRef", a.Render.Ref().String(), "revision", a.Revision,
+			"created", a.Changes.created, "configured", a.Changes.configured, "deleted", a.Changes.deleted)
+		r.event(p.release, corev1.EventTypeNormal, v1alpha1.EventApplied, "Apply", "Applied %s %s from %s: %d created, %d configured, %d deleted",
+			a.noun(), a.Render.Ref().Short(), a.Summary, a.Changes.created, a.Changes.configured, a.Changes.deleted)
+	}
+}
+
+func (r *ReleaseReconciler) announceFailure(ctx context.Context, p pass, next v1alpha1.ReleaseStatus, f *Failure) {
+	log.FromContext(ctx).Info("Pass failed", "condition", f.Condition, "reason", f.Reason, "error", shortened(f.Err.Error()))
+	reason := f.Reason
+	if p.deleting() {
+		reason = v1alpha1.EventDeletionHeld
+	}
+	if isNews(p.release.Status, next, f.Condition) {
+		r.event(p.release, corev1.EventTypeWarning, reason, "Reconcile", "%s", f.Err)
 	}
 }
 

@@ -99,7 +99,7 @@ func outcome(seen Observation, failure *Failure) map[string]metav1.Condition {
 	default:
 		say(v1alpha1.ConditionHealthy, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "All objects are healthy")
 	}
-	for _, f := range []*Failure{seen.SourceFailure, failure} {
+	for _, f := range []*Failure{seen.SourceFailure, contested(seen.Fights), failure} {
 		if f != nil {
 			say(f.Condition, f.Status, f.Reason, f.Err.Error())
 		}
@@ -109,6 +109,9 @@ func outcome(seen Observation, failure *Failure) map[string]metav1.Condition {
 
 // progress is Reconciling or Stalled, whichever is true; the zero value if neither is.
 func progress(seen Observation, failure *Failure) metav1.Condition {
+	if failure == nil && seen.Waiting == nil {
+		failure = contested(seen.Fights)
+	}
 	c := metav1.Condition{Status: metav1.ConditionTrue}
 	switch {
 	case failure == nil && seen.Waiting != nil:

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/live"
 )
 
 // settle joins the events of one object after the other into one pass.
@@ -79,6 +81,13 @@ func (w *watch) hasBegun(q queue) {
 	w.waiting = nil
 }
 
+// isOn says whether the watch has begun.
+func (w *watch) isOn() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.waiting == nil
+}
+
 // await gives a Release another pass once the watch has begun.
 func (w *watch) await(release reconcile.Request) {
 	w.mu.Lock()
@@ -91,7 +100,8 @@ func (w *watch) await(release reconcile.Request) {
 // String is for the log of controller-runtime.
 func (w *watch) String() string { return fmt.Sprint(w.kind) }
 
-// newTargetCache makes the cache of the watches. It holds no more than the metadata that finds the owner of an object.
+// newTargetCache makes the cache of the watches. It holds no more than the metadata that tells whose an object is, and whether somebody
+// changed it.
 func newTargetCache(config *rest.Config, mapper meta.RESTMapper) (cache.Cache, error) {
 	owned, err := labels.NewRequirement(v1alpha1.ReleaseNameLabel, selection.Exists, nil)
 	if err != nil {
@@ -102,17 +112,38 @@ func newTargetCache(config *rest.Config, mapper meta.RESTMapper) (cache.Cache, e
 	return cache.New(config, cache.Options{
 		Mapper:               mapper,
 		DefaultLabelSelector: labels.NewSelector().Add(*owned),
-		DefaultTransform:     onlyOwner,
-		ByObject:             map[client.Object]cache.ByObject{crds: {Label: labels.Everything()}},
+		DefaultTransform:     compacted,
+		// What is read is compared, and never written to.
+		DefaultUnsafeDisableDeepCopy: new(true),
+		ByObject:                     map[client.Object]cache.ByObject{crds: {Label: labels.Everything()}},
 	})
 }
 
-// onlyOwner drops what the watches do not look at.
-func onlyOwner(obj any) (any, error) {
+// compacted drops what the watches do not look at.
+func compacted(obj any) (any, error) {
 	if object, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		object.ManagedFields, object.Annotations, object.OwnerReferences = nil, nil, nil
+		live.Compact(&object.ObjectMeta)
 	}
 	return obj, nil
+}
+
+// Metadata implements apply.Watch.
+func (w *Watches) Metadata(ctx context.Context, t live.Target) (*metav1.ObjectMeta, bool) {
+	w.mu.Lock() // or the cache would begin to watch again what ends meanwhile
+	defer w.mu.Unlock()
+	if begun := w.watched[t.GVK]; begun == nil || !begun.isOn() {
+		return nil, false
+	}
+	object := metadataOf(t.GVK)
+	err := w.cache.Get(ctx, client.ObjectKey{Namespace: t.ID.Namespace, Name: t.ID.Name}, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, true
+	case err != nil:
+		log.FromContext(ctx).V(1).Info("What a watch has seen cannot be read", "kind", t.GVK.String(), "error", err.Error())
+		return nil, false
+	}
+	return &object.ObjectMeta, true
 }
 
 // Ensure watches the kinds of a plan.

@@ -21,6 +21,7 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/controllers"
+	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/renderstore/faultstore"
 	"github.com/convoy-dev/convoy/source"
@@ -184,6 +185,8 @@ func configMap(name, value string) string {
 
 // unwatched starts no passes: the spec does.
 type unwatched struct{}
+
+func (unwatched) Metadata(context.Context, live.Target) (*metav1.ObjectMeta, bool) { return nil, false }
 
 func (unwatched) Ensure(context.Context, *apply.Plan) error { return nil }
 

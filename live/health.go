@@ -79,9 +79,18 @@ type Unhealthy []Health
 
 // Summarize assesses the objects and keeps those that are not healthy.
 func Summarize(objects []*unstructured.Unstructured) Unhealthy {
-	var u Unhealthy
+	healths := make([]Health, 0, len(objects))
 	for _, obj := range objects {
-		if h := Assess(obj); h.Verdict != Healthy {
+		healths = append(healths, Assess(obj))
+	}
+	return Worst(healths)
+}
+
+// Worst keeps those that are not healthy.
+func Worst(healths []Health) Unhealthy {
+	var u Unhealthy
+	for _, h := range healths {
+		if h.Verdict != Healthy {
 			u = append(u, h)
 		}
 	}

@@ -2,6 +2,9 @@ package live
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -85,4 +88,59 @@ func (o ownership) byUsAlone() bool {
 // atomic says that the place is owned as a whole.
 func (o ownership) atomic() bool {
 	return (o.ours.self || o.others.self) && o.ours.leaf() && o.others.leaf()
+}
+
+// Taken are the fields of convoy in next that are not convoy's in now, as paths, and the managers that own them in now. Both are sorted,
+// and hold no values.
+func Taken(now, next *unstructured.Unstructured) (paths, managers []string) {
+	before, err := ownershipOf(next)
+	if err != nil {
+		return nil, nil
+	}
+	after, err := ownershipOf(now)
+	if err != nil {
+		return nil, nil
+	}
+	taken := before.ours.below.Difference(after.ours.below).Leaves()
+	names, owners := map[string]bool{}, map[string]bool{}
+	for path := range taken.All() {
+		names[nameOf(path)] = true
+	}
+	for _, e := range now.GetManagedFields() {
+		if set, err := fieldsOf(e); err == nil && !IsOurs(e) && overlap(set, taken) {
+			owners[e.Manager] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), slices.Sorted(maps.Keys(owners))
+}
+
+// overlap says whether a manager owns one of the fields, or the whole that it is a part of.
+func overlap(set, fields *fieldpath.Set) bool {
+	for path := range fields.All() {
+		for n := len(path); n > 0; n-- {
+			if set.Has(path[:n]) && (n == len(path) || isWhole(set, path[:n])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isWhole says that a manager owns a place as one value, with nothing below it told apart.
+func isWhole(set *fieldpath.Set, path fieldpath.Path) bool {
+	for _, element := range path {
+		set = set.Children.Descend(element)
+	}
+	return set.Empty()
+}
+
+// nameOf is a path for people. It ends where a list of plain values begins, since the next element would be a value.
+func nameOf(path fieldpath.Path) string {
+	for i, element := range path {
+		if element.Value != nil {
+			path = path[:i]
+			break
+		}
+	}
+	return strings.TrimPrefix(path.String(), ".")
 }

@@ -58,6 +58,11 @@ const (
 	// are.
 	ReasonTimedOut = "TimedOut"
 
+	// ReasonContested (False): somebody keeps changing objects after convoy put them back; the message names each, who, and the fields.
+	// convoy puts them back ever more slowly, until they stay as the render has them for 10 minutes, or a new render or a sync request
+	// comes. Everything else is applied.
+	ReasonContested = "Contested"
+
 	// ReasonPinned (False): the pinned render cannot be had: it is not in the render store, there is no render store, or what the store
 	// has is corrupt. Nothing was applied. Looked at again at the next interval.
 	ReasonPinned = "Pinned"
@@ -77,6 +82,9 @@ const ReasonDegraded = "Degraded"
 const (
 	// EventApplied: a render was applied in full; the note counts what was created, configured and deleted.
 	EventApplied = "Applied"
+
+	// EventDrifted: objects were changed or deleted behind convoy's back, and were put back; the note names them, who, and the fields.
+	EventDrifted = "Drifted"
 
 	// EventPruneSkipped: an object left the render and was kept, since it is of a protected kind, says so itself, or is not the
 	// Release's any more.
