@@ -81,7 +81,7 @@ func newObserver(o ObserverOptions) (*observer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach convoy-observer: %w", err)
 	}
-	return &observer{url: u, transport: transport}, nil
+	return &observer{url: u.JoinPath("/"), transport: transport}, nil
 }
 
 // observed serves a subresource that the observer answers.

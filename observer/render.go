@@ -50,7 +50,7 @@ func refOf(req request) (render.Ref, error) {
 	}
 	ref, err := render.ParseRef(text)
 	if err != nil {
-		return render.Ref{}, failure(metav1.StatusReasonInvalid, "render: %w", err)
+		return render.Ref{}, failure(metav1.StatusReasonInvalid, "%w", err)
 	}
 	return ref, nil
 }
