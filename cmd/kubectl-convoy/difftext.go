@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,7 +32,8 @@ func writeDiff(w io.Writer, diff *subresources.ReleaseDiff, p painter) error {
 	for i := range diff.Changes {
 		b.WriteString("\n" + changeText(&diff.Changes[i], p))
 	}
-	fmt.Fprintf(&b, "\n%s\n", summaryOf(diff.Changes))
+	summary := summaryOf(diff.Changes)
+	fmt.Fprintf(&b, "\n%s\n", p.paint(summary.color, summary.text))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -53,7 +55,7 @@ func toSide(side subresources.DiffRender) string {
 	if about != "" {
 		about = "(" + about + ")"
 	}
-	return joinNonEmpty(" ", short(side.RenderRef), about)
+	return joinNonEmpty(" ", cmp.Or(short(side.RenderRef), "nothing"), about)
 }
 
 // changeText is what would happen to an object: a line that says it, the notes, and the diff.
@@ -101,12 +103,10 @@ func colorOfLine(line string, inHunk bool) color {
 }
 
 // summaryOf counts the changes.
-func summaryOf(changes []subresources.ReleaseChange) string {
+func summaryOf(changes []subresources.ReleaseChange) line {
 	count := map[subresources.ChangeAction]int{}
-	different := false
 	for _, change := range changes {
 		count[change.Action]++
-		different = different || differs(change)
 	}
 	var parts []string
 	for _, a := range actions {
@@ -117,9 +117,9 @@ func summaryOf(changes []subresources.ReleaseChange) string {
 	counts := strings.Join(parts, ", ")
 	switch {
 	case count[subresources.ChangeRefuse] > 0:
-		return "The apply would be refused, and nothing would change: " + counts
-	case !different:
-		return joinNonEmpty(": ", "Nothing would change", counts)
+		return line{red, "The apply would be refused, and nothing would change: " + counts}
+	case !slices.ContainsFunc(changes, differs):
+		return line{plain, joinNonEmpty(": ", "Nothing would change", counts)}
 	}
-	return counts
+	return line{plain, counts}
 }

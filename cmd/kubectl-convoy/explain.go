@@ -123,7 +123,9 @@ func (k *cluster) nextMove(ctx context.Context, r request, err error) []string {
 func isUnserved(err error) bool { return apierrors.IsNotFound(err) && isUnanswered(err) }
 
 // isUnanswered says that an error is not from the one who was to answer, but from something before it.
-func isUnanswered(err error) bool { return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) }
+func isUnanswered(err error) bool {
+	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
 
 // isAbout says whether an error is about an object of a kind, by the name of its resource.
 func isAbout(resource string, err error) bool { return detailsOf(err).Kind == resource }

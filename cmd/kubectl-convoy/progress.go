@@ -60,6 +60,7 @@ func (p *progress) end() {
 	if p.width > 0 && p.last != "" {
 		_, _ = io.WriteString(p.w, eraseLine)
 	}
+	p.last = ""
 }
 
 // busy shows on a terminal what a command does that may take a while, until the returned function is called. Elsewhere it shows nothing.
