@@ -103,9 +103,7 @@ func Taken(now, next *unstructured.Unstructured) (paths, managers []string) {
 	}
 	taken := before.ours.below.Difference(after.ours.below).Leaves()
 	names, owners := map[string]bool{}, map[string]bool{}
-	for path := range taken.All() {
-		names[nameOf(path)] = true
-	}
+	taken.Iterate(func(path fieldpath.Path) { names[nameOf(path)] = true })
 	for _, e := range now.GetManagedFields() {
 		if set, err := fieldsOf(e); err == nil && !IsOurs(e) && overlap(set, taken) {
 			owners[e.Manager] = true
@@ -115,15 +113,13 @@ func Taken(now, next *unstructured.Unstructured) (paths, managers []string) {
 }
 
 // overlap says whether a manager owns one of the fields, or the whole that it is a part of.
-func overlap(set, fields *fieldpath.Set) bool {
-	for path := range fields.All() {
-		for n := len(path); n > 0; n-- {
-			if set.Has(path[:n]) && (n == len(path) || isWhole(set, path[:n])) {
-				return true
-			}
+func overlap(set, fields *fieldpath.Set) (found bool) {
+	fields.Iterate(func(path fieldpath.Path) { // it knows no early end
+		for n := len(path); n > 0 && !found; n-- {
+			found = set.Has(path[:n]) && (n == len(path) || isWhole(set, path[:n]))
 		}
-	}
-	return false
+	})
+	return found
 }
 
 // isWhole says that a manager owns a place as one value, with nothing below it told apart.
