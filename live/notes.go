@@ -72,10 +72,10 @@ func setByServer(kind schema.GroupKind, next *unstructured.Unstructured) []strin
 		return []string{"the server sets its cluster IPs and IP families"}
 	case jobKind:
 		return []string{"the server sets its selector, and labels of its template"}
+	case pvcKind:
+		return []string{"the server sets a finalizer, and the default storage class if it names none"}
 	case NamespaceKind:
 		return []string{"the server sets its finalizer and a label with its name"}
-	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}:
-		return []string{"the server sets an annotation with the generation of its template"}
 	}
 	return nil
 }

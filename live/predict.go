@@ -169,10 +169,17 @@ func trim(obj *unstructured.Unstructured) {
 			delete(metadata, name)
 		}
 	}
+	if annotations := obj.GetAnnotations(); annotations[templateGeneration] != "" && obj.GetKind() == "DaemonSet" {
+		delete(annotations, templateGeneration)
+		obj.SetAnnotations(annotations)
+	}
 	for name, value := range obj.Object {
 		obj.Object[name] = oneForm(value)
 	}
 }
+
+// templateGeneration is an annotation in which the server counts the changes of a DaemonSet's template.
+const templateGeneration = "deprecated.daemonset.template.generation"
 
 // oneForm turns whole numbers that are stored as floats into integers, in place.
 func oneForm(value any) any {
