@@ -16,14 +16,14 @@ import (
 
 // The layout of the cache directory, where <key> is made by its user and has two elements:
 //
-//	git/<key>/tree/…       the files of one commit
-//	git/<key>/entry.json   what they are, written last
-//	tmp/…                  what is being written or deleted; emptied at start
+//	artifacts/<key>/tree/…       the files of one revision
+//	artifacts/<key>/entry.json   what they are, written last
+//	tmp/…                        what is being written or deleted; emptied at start
 //
 // An entry is written under tmp and renamed, so that one that exists is whole as far as this process saw. What an earlier process
 // left may have lost writes in a crash of the machine: its sum is checked before its first use.
 const (
-	entriesDir = "git"
+	entriesDir = "artifacts"
 	tmpDir     = "tmp"
 	treeDir    = "tree"
 	entryFile  = "entry.json"

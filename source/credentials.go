@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -22,16 +23,21 @@ const (
 	keyBearerToken = "bearerToken"
 	keyCAFile      = "caFile"
 	keyCACert      = "ca.crt"
+	keyCertFile    = "certFile"
+	keyTLSCert     = "tls.crt"
+	keyKeyFile     = "keyFile"
+	keyTLSKey      = "tls.key"
 	keyIdentity    = "identity"
 	keyKnownHosts  = "known_hosts"
 )
 
 const (
-	httpsKeys = "an https:// URL takes username and password, or bearerToken; and caFile (or ca.crt) for a private CA"
-	sshKeys   = "an ssh:// URL takes identity, a private key; password if it has a passphrase; and known_hosts"
+	httpsKeys = "an https:// URL takes username and password, or bearerToken; certFile and keyFile (or tls.crt and tls.key) for a client " +
+		"certificate; and caFile (or ca.crt) for a private CA"
+	sshKeys = "an ssh:// URL takes identity, a private key; password if it has a passphrase; and known_hosts"
 )
 
-// credentials are what a Release shows to a Git server. The zero value is none.
+// credentials are what a Release shows to a server. The zero value is none.
 type credentials struct {
 	secret string // "Secret <namespace>/<name>", for messages
 
@@ -40,19 +46,38 @@ type credentials struct {
 
 	username, password string // both, for https
 	bearerToken        string
-	roots              *x509.CertPool // the system's and the Secret's; nil for the system's alone
+	certificates       []tls.Certificate // at most one, for https
+	roots              *x509.CertPool    // the system's and the Secret's; nil for the system's alone
 	signer             ssh.Signer
 	knownHosts         []byte
 }
 
 // none says that the server is asked anonymously.
-func (c credentials) none() bool { return c.password == "" && c.bearerToken == "" && c.signer == nil }
+func (c credentials) none() bool {
+	return c.password == "" && c.bearerToken == "" && len(c.certificates) == 0 && c.signer == nil
+}
+
+// authorization is the header of that name; empty if there is none.
+func (c credentials) authorization() string {
+	switch {
+	case c.bearerToken != "":
+		return "Bearer " + c.bearerToken
+	case c.password != "":
+		return "Basic " + c.basic()
+	default:
+		return ""
+	}
+}
+
+func (c credentials) basic() string {
+	return base64.StdEncoding.EncodeToString([]byte(c.username + ":" + c.password))
+}
 
 // secrets are the values that must not appear in a message.
 func (c credentials) secrets() []string {
 	var values []string
 	if c.password != "" {
-		values = append(values, c.password, base64.StdEncoding.EncodeToString([]byte(c.username+":"+c.password)))
+		values = append(values, c.password, c.basic())
 	}
 	if c.bearerToken != "" {
 		values = append(values, c.bearerToken)
@@ -73,18 +98,35 @@ func (r objectReader) gitCredentials(
 	if u.Scheme != schemeHTTPS && u.Scheme != schemeSSH {
 		return credentials{}, fmt.Errorf("no credentials are sent over %s://: use https:// or ssh://, or take secretRef away", u.Scheme)
 	}
+	if u.Scheme == schemeHTTPS {
+		return r.credentials(ctx, namespace, ref, (*credentials).readHTTPS)
+	}
+	return r.credentials(ctx, namespace, ref, (*credentials).readSSH)
+}
+
+// httpCredentials reads the credentials for a file.
+func (r objectReader) httpCredentials(
+	ctx context.Context, namespace string, u *url.URL, ref *v1alpha1.LocalObjectReference,
+) (credentials, error) {
+	if ref == nil {
+		return credentials{}, nil
+	}
+	if u.Scheme != schemeHTTPS {
+		return credentials{}, fmt.Errorf("no credentials are sent over %s://: use https://, or take secretRef away", u.Scheme)
+	}
+	return r.credentials(ctx, namespace, ref, (*credentials).readHTTPS)
+}
+
+// credentials reads a Secret.
+func (r objectReader) credentials(
+	ctx context.Context, namespace string, ref *v1alpha1.LocalObjectReference, read func(*credentials, map[string][]byte) error,
+) (credentials, error) {
 	var obj corev1.Secret
 	if err := r.get(ctx, "Secret", namespace, ref.Name, &obj); err != nil {
 		return credentials{}, err
 	}
 	c := credentials{secret: "Secret " + namespace + "/" + ref.Name, fingerprint: digest(obj.Data)}
-	var err error
-	if u.Scheme == schemeHTTPS {
-		err = c.readHTTPS(obj.Data)
-	} else {
-		err = c.readSSH(obj.Data)
-	}
-	if err != nil {
+	if err := read(&c, obj.Data); err != nil {
 		return credentials{}, fmt.Errorf("%s: %w", c.secret, err)
 	}
 	return c, nil
@@ -94,9 +136,8 @@ func (r objectReader) gitCredentials(
 func (c *credentials) readHTTPS(data map[string][]byte) error {
 	c.username, c.password, c.bearerToken = line(data[keyUsername]), line(data[keyPassword]), line(data[keyBearerToken])
 	_, hasUsername := data[keyUsername]
-	ca, caKey := data[keyCAFile], keyCAFile
-	if len(ca) == 0 {
-		ca, caKey = data[keyCACert], keyCACert
+	if err := c.readTLS(data); err != nil {
+		return err
 	}
 	switch {
 	case c.bearerToken != "" && (hasUsername || c.password != ""):
@@ -105,9 +146,30 @@ func (c *credentials) readHTTPS(data map[string][]byte) error {
 		return missing(keyPassword, httpsKeys)
 	case !hasUsername && c.password != "":
 		return missing(keyUsername, httpsKeys)
-	case c.none() && len(ca) == 0:
+	case c.none() && c.roots == nil:
 		return fmt.Errorf("none of the keys expected is there: %s", httpsKeys)
-	case len(ca) == 0:
+	}
+	return nil
+}
+
+// readTLS takes a client certificate and a CA out of the data of a Secret.
+func (c *credentials) readTLS(data map[string][]byte) error {
+	cert, certName := either(data, keyCertFile, keyTLSCert)
+	key, keyName := either(data, keyKeyFile, keyTLSKey)
+	switch {
+	case len(cert) > 0 && len(key) == 0:
+		return missing(keyName, httpsKeys)
+	case len(cert) == 0 && len(key) > 0:
+		return missing(certName, httpsKeys)
+	case len(cert) > 0:
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return fmt.Errorf("keys %q and %q hold no certificate with its private key: %w", certName, keyName, err)
+		}
+		c.certificates = []tls.Certificate{pair}
+	}
+	ca, caName := either(data, keyCAFile, keyCACert)
+	if len(ca) == 0 {
 		return nil
 	}
 	roots, err := x509.SystemCertPool()
@@ -115,10 +177,18 @@ func (c *credentials) readHTTPS(data map[string][]byte) error {
 		return fmt.Errorf("read the system's CA certificates: %w", err)
 	}
 	if !roots.AppendCertsFromPEM(ca) {
-		return fmt.Errorf("key %q holds no certificate in PEM form", caKey)
+		return fmt.Errorf("key %q holds no certificate in PEM form", caName)
 	}
 	c.roots = roots
 	return nil
+}
+
+// either is the value of the first key, or else of the second if it is there, and the name of the one taken.
+func either(data map[string][]byte, first, second string) ([]byte, string) {
+	if len(data[first]) == 0 && len(data[second]) > 0 {
+		return data[second], second
+	}
+	return data[first], first
 }
 
 // readSSH takes the credentials for ssh out of the data of a Secret.

@@ -26,7 +26,7 @@ type Options struct {
 	// Reader reads ConfigMaps and Secrets. Required.
 	Reader client.Reader
 
-	// CacheDir is the folder for downloaded repositories. It is created if need be, belongs to one process at a time, and what an
+	// CacheDir is the folder for what was downloaded. It is created if need be, belongs to one process at a time, and what an
 	// earlier process left there is used again. Required.
 	CacheDir string
 
@@ -49,6 +49,16 @@ type Options struct {
 	DownloadTimeout time.Duration
 }
 
+// resolving is the time in which a server must say what it has.
+func (o Options) resolving(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, o.ResolveTimeout, fmt.Errorf("no answer within %s", o.ResolveTimeout))
+}
+
+// downloading is the time in which a download must be complete.
+func (o Options) downloading(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, o.DownloadTimeout, fmt.Errorf("the download is not complete within %s", o.DownloadTimeout))
+}
+
 // Request asks for the files of a source.
 type Request struct {
 	// Namespace is where the source's Secret, or the ConfigMap or Secret that it is, is read.
@@ -64,6 +74,7 @@ type Request struct {
 type Fetcher struct {
 	objects objectReader
 	git     *gitFetcher
+	archive *archiveFetcher
 }
 
 // NewFetcher opens the cache and returns a Fetcher on it. It fails if the cache cannot be read or written, or an option makes no
@@ -89,7 +100,13 @@ func NewFetcher(o Options) (*Fetcher, error) {
 		return nil, fmt.Errorf("open source cache %s: %w", o.CacheDir, err)
 	}
 	objects := objectReader{reader: o.Reader, timeout: o.ResolveTimeout}
-	return &Fetcher{objects: objects, git: newGitFetcher(o, objects, cache)}, nil
+	limits := limits{artifact: o.MaxArtifactSize, file: min(maxFileSize, o.MaxArtifactSize), entries: maxEntries}
+	broker := newBroker(cache, o.Now)
+	return &Fetcher{
+		objects: objects,
+		git:     newGitFetcher(o, objects, broker, limits),
+		archive: newArchiveFetcher(o, objects, broker, limits),
+	}, nil
 }
 
 // Fetch returns the files of the source at the revision that it has now. The caller closes the artifact.
@@ -100,10 +117,12 @@ func (f *Fetcher) Fetch(ctx context.Context, req Request) (*Artifact, error) {
 	switch src := req.Source; {
 	case src.Git != nil:
 		return f.git.fetch(ctx, req.Namespace, src.Git, req.MaxAge)
+	case src.Archive != nil:
+		return f.archive.fetch(ctx, req.Namespace, src.Archive, req.MaxAge)
 	case src.From != nil:
 		return f.objects.fetch(ctx, req.Namespace, src.From)
 	default:
-		return nil, errors.New("fetch source: neither git nor from is set")
+		return nil, errors.New("fetch source: none of git, archive and from is set")
 	}
 }
 

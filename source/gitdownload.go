@@ -16,10 +16,9 @@ type listing struct {
 	adv *packp.AdvRefs
 }
 
-// open starts a conversation and gets the list of references, with these credentials: that is the proof that they give access.
+// open starts a conversation and gets the list of references, with these credentials.
 func (g *gitFetcher) open(ctx context.Context, repo repository) (*listing, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, g.options.ResolveTimeout,
-		fmt.Errorf("no answer within %s", g.options.ResolveTimeout))
+	ctx, cancel := g.options.resolving(ctx)
 	defer cancel()
 	talk, err := g.dialer.dial(ctx, repo.url, repo.credentials)
 	if err != nil {
@@ -34,25 +33,9 @@ func (g *gitFetcher) open(ctx context.Context, repo repository) (*listing, error
 	return &listing{conversation: talk, adv: adv}, nil
 }
 
-// content returns the files of the commit, from the cache or the server.
-func (g *gitFetcher) content(ctx context.Context, repo repository, talk *listing, t target) (*lease, error) {
-	key := repo.contentKey(t)
-	if err, ok := g.rejected.Get(key); ok {
-		return nil, err.(error)
-	}
-	files, err := g.cache.get(ctx, key, func(dir *os.Root) error {
-		return g.download(ctx, repo, talk, t, dir)
-	})
-	if isContentError(err) {
-		g.rejected.Add(key, err)
-	}
-	return files, err
-}
-
 // download takes the files of the commit from the server.
 func (g *gitFetcher) download(ctx context.Context, repo repository, talk *listing, t target, dir *os.Root) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, g.options.DownloadTimeout,
-		fmt.Errorf("the download is not complete within %s", g.options.DownloadTimeout))
+	ctx, cancel := g.options.downloading(ctx)
 	defer cancel()
 	err := g.receive(ctx, talk, requestOne(talk.adv, t.want), t.commit, dir)
 	if err != nil && !t.tip && !sendsAnyCommit(talk.adv) && !isContentError(err) && ctx.Err() == nil {

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"crypto/tls"
 	"fmt"
 	"io"
 	"mime"
@@ -10,21 +9,15 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
-const (
-	connectTimeout      = 15 * time.Second
-	tlsHandshakeTimeout = 15 * time.Second
-)
-
-// httpConversation is a conversation over connections of its own, so that nobody else's credentials or CA are ever used on them.
+// httpConversation is a conversation over connections of its own.
 type httpConversation struct {
 	transport.UploadPackSession
-	connections *http.Transport
+	connections *connections
 }
 
 // dialHTTP prepares a conversation over https or http; it connects with the first request. The first request may be redirected, to
@@ -36,13 +29,7 @@ func (d dialer) dialHTTP(u *url.URL, c credentials) (conversation, error) {
 		host = "[" + host + "]"
 	}
 	endpoint := &transport.Endpoint{Protocol: u.Scheme, Host: host, Port: port, Path: strings.TrimRight(u.EscapedPath(), "/")}
-	connections := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
-		TLSClientConfig:     &tls.Config{RootCAs: c.roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: tlsHandshakeTimeout,
-		ForceAttemptHTTP2:   true,
-	}
+	connections := newConnections(u, c)
 	client := githttp.NewClient(&http.Client{Transport: &gitOnly{connections: connections, credentials: c, limits: d.limits}})
 	session, err := client.NewUploadPackSession(endpoint, c.httpAuth())
 	if err != nil {
@@ -53,7 +40,7 @@ func (d dialer) dialHTTP(u *url.URL, c credentials) (conversation, error) {
 
 // Close implements conversation.
 func (c httpConversation) Close() error {
-	defer c.connections.CloseIdleConnections()
+	defer c.connections.close()
 	return c.UploadPackSession.Close()
 }
 
@@ -72,7 +59,7 @@ func (c credentials) httpAuth() transport.AuthMethod {
 // gitOnly lets through the answers of Git servers and redirects. Everything else becomes an error without what the server wrote,
 // since that is a page for people at best.
 type gitOnly struct {
-	connections *http.Transport
+	connections *connections
 	credentials credentials
 	limits      limits
 }
@@ -102,19 +89,8 @@ func (g *gitOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (g *gitOnly) check(req *http.Request, res *http.Response) error {
-	status := fmt.Sprintf("the server answers %d %s", res.StatusCode, http.StatusText(res.StatusCode))
-	rejected := res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden
-	switch {
-	case rejected && g.credentials.none():
-		return fmt.Errorf("%s: it wants credentials, and secretRef names none", status)
-	case rejected && req.Header.Get("Authorization") == "":
-		return fmt.Errorf("%s: the url redirects to %s, which is not sent the credentials of %s", status, req.URL.Host, g.credentials.secret)
-	case rejected:
-		return fmt.Errorf("%s: it does not accept the credentials of %s", status, g.credentials.secret)
-	case res.StatusCode == http.StatusNotFound:
-		return fmt.Errorf("%s: there is no such repository, or these credentials must not see it", status)
-	case res.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s", status)
+	if err := g.credentials.refusal(res, "repository"); err != nil {
+		return err
 	}
 	contentType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // a malformed one is not Git's either
 	if req.Method == http.MethodGet && contentType != "application/x-git-upload-pack-advertisement" {

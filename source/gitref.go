@@ -46,8 +46,8 @@ func refString(ref v1alpha1.GitRef) string {
 	}
 }
 
-// resolve finds the commit of a reference in what a server advertises.
-func resolve(adv *packp.AdvRefs, ref v1alpha1.GitRef) (target, error) {
+// resolveRef finds the commit of a reference in what a server advertises.
+func resolveRef(adv *packp.AdvRefs, ref v1alpha1.GitRef) (target, error) {
 	switch {
 	case ref.Branch != "":
 		return resolveBranch(adv, ref.Branch)

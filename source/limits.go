@@ -23,7 +23,7 @@ const (
 	listingAllowance = 64 << 20
 )
 
-// limits bound what a repository can make the fetcher do.
+// limits bound what a source can make the fetcher do.
 type limits struct {
 	artifact int64 // bytes of all files together
 	file     int64 // bytes of one file
@@ -43,6 +43,11 @@ func (l limits) response(r io.Reader) io.Reader {
 	return &limitedReader{reader: r, left: l.pack() + listingAllowance, err: l.errArtifact()}
 }
 
+// archive lets an archive through, as far as its files can be within the limits.
+func (l limits) archive(r io.Reader) io.Reader {
+	return &limitedReader{reader: r, left: l.pack(), err: l.errArtifact()}
+}
+
 // limitedReader fails, rather than ends, when more than left bytes come.
 type limitedReader struct {
 	reader io.Reader
@@ -60,7 +65,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// contentError is an error of what a commit holds: the same commit gets it again, so it is not downloaded again.
+// contentError is an error of what a revision holds: the same revision gets it again, so it is not downloaded again.
 type contentError struct{ error }
 
 func rejectf(format string, args ...any) error {

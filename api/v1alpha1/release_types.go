@@ -112,11 +112,15 @@ type ReleaseSpec struct {
 
 // Source is where the files of a Release come from.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.from)].exists_one(x, x)",message="exactly one of git and from must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.archive), has(self.from)].exists_one(x, x)",message="exactly one of git, archive and from must be set"
 type Source struct {
 	// git is a folder of a Git repository.
 	// +optional
 	Git *GitSource `json:"git,omitempty"`
+
+	// archive is a folder of a tar.gz or zip archive.
+	// +optional
+	Archive *ArchiveSource `json:"archive,omitempty"`
 
 	// from is an object in the namespace of the Release that holds the files.
 	// +optional
@@ -125,10 +129,14 @@ type Source struct {
 
 // Path is the folder that is rendered, from the root of the source; empty is the root.
 func (s Source) Path() string {
-	if s.Git != nil {
+	switch {
+	case s.Git != nil:
 		return s.Git.Path
+	case s.Archive != nil:
+		return s.Archive.Path
+	default:
+		return ""
 	}
-	return ""
 }
 
 // GitSource is a folder of a Git repository at one reference.
@@ -146,8 +154,9 @@ type GitSource struct {
 	// +optional
 	Ref GitRef `json:"ref,omitzero"`
 
-	// secretRef names a Secret in the namespace of the Release. For https: username and password, or bearerToken; caFile (or ca.crt)
-	// for a private CA. For ssh: identity (a private key, with password if it has a passphrase) and known_hosts, both required.
+	// secretRef names a Secret in the namespace of the Release. For https: username and password, or bearerToken; certFile and keyFile
+	// (or tls.crt and tls.key) for a client certificate; caFile (or ca.crt) for a private CA. For ssh: identity (a private key, with
+	// password if it has a passphrase) and known_hosts, both required.
 	// +optional
 	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
 
@@ -184,6 +193,35 @@ type GitRef struct {
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
 	Commit string `json:"commit,omitempty"`
+}
+
+// ArchiveSource is a folder of a tar.gz or zip archive.
+type ArchiveSource struct {
+	// url is the address of the archive: https://, or http:// (no credentials are sent over it). Credentials in the URL are rejected;
+	// they belong into secretRef.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://.')",message="must start with https:// or http://, for example https://example.com/team/app.tgz"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('[[:space:]?#]')",message="must not have white space, a query or a fragment"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@')",message="must not contain credentials: put them into the Secret that secretRef names"
+	URL string `json:"url"`
+
+	// digest is the SHA-256 of the archive: sha256: and 64 lower-case hex digits. An archive with another one is rejected. While its
+	// files are in the cache, the server is not asked. Default: whatever the server has is deployed.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	Digest string `json:"digest,omitempty"`
+
+	// secretRef names a Secret in the namespace of the Release: username and password, or bearerToken; certFile and keyFile (or tls.crt
+	// and tls.key) for a client certificate; caFile (or ca.crt) for a private CA. Only for https.
+	// +optional
+	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
+
+	// path is the folder in the archive, relative to its root. Default: the root. A path that leaves the archive is rejected.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="must be relative and must not contain '..'"
+	Path string `json:"path,omitempty"`
 }
 
 // FromSource is an object in the namespace of the Release whose keys are file names and whose values are the files.

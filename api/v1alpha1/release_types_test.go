@@ -51,7 +51,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestASourceIsExactlyOne(t *testing.T) {
-	wrong := []string{"spec.source: Invalid value", "exactly one of git and from must be set"}
+	wrong := []string{"spec.source: Invalid value", "exactly one of git, archive and from must be set"}
 	tryExamples(t, map[string]example{
 		"git":             {gitSpec, nil},
 		"from":            {"source: {from: {kind: ConfigMap, name: app}}", nil},

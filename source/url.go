@@ -3,10 +3,11 @@ package source
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 )
 
-// The schemes of a repository's URL.
+// The schemes of URLs.
 const (
 	schemeHTTPS = "https"
 	schemeHTTP  = "http"
@@ -14,8 +15,17 @@ const (
 	schemeFile  = "file"
 )
 
-// parseGitURL checks the URL of a repository. Its errors never show the URL, which may hold credentials.
+// parseGitURL checks the URL of a repository.
 func parseGitURL(raw string, allowFile bool) (*url.URL, error) {
+	u, err := parseURL(raw, "https://example.com/team/app.git", schemeHTTPS, schemeHTTP, schemeSSH, schemeFile)
+	if err == nil && u.Scheme == schemeFile {
+		err = checkFileURL(u, allowFile)
+	}
+	return u, err
+}
+
+// parseURL checks a URL, which must look like the example. Its errors never show the URL, which may hold credentials.
+func parseURL(raw, example string, schemes ...string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, errors.New("the url is malformed") // the cause quotes it
@@ -26,14 +36,21 @@ func parseGitURL(raw string, allowFile bool) (*url.URL, error) {
 		return nil, errors.New("the url must not contain credentials: put them into the Secret that secretRef names")
 	case u.RawQuery != "", u.Fragment != "", u.ForceQuery:
 		return nil, errors.New("the url must not have a query or a fragment")
-	case u.Scheme == schemeFile:
-		return u, checkFileURL(u, allowFile)
-	case u.Scheme != schemeHTTPS && u.Scheme != schemeHTTP && u.Scheme != schemeSSH:
-		return nil, errors.New("the url must start with https://, http://, ssh:// or file://")
-	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
-		return nil, errors.New("the url must have a host and a path, for example https://example.com/team/app.git")
+	case !slices.Contains(schemes, u.Scheme):
+		return nil, errors.New("the url must start with " + alternatives(schemes))
+	case u.Scheme != schemeFile && (u.Hostname() == "" || strings.Trim(u.Path, "/") == ""):
+		return nil, errors.New("the url must have a host and a path, for example " + example)
 	}
 	return u, nil
+}
+
+// alternatives is "a://, b:// or c://".
+func alternatives(schemes []string) string {
+	last := len(schemes) - 1
+	if last == 0 {
+		return schemes[0] + "://"
+	}
+	return strings.Join(schemes[:last], "://, ") + ":// or " + schemes[last] + "://"
 }
 
 func checkFileURL(u *url.URL, allowed bool) error {
