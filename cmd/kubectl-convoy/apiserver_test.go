@@ -29,18 +29,20 @@ import (
 // world is a cluster with convoy-apiserver, and the people who use it.
 type world struct {
 	*testenv.Environment
-	alice testenv.User // an operator everywhere
-	bob   testenv.User // another one
-	vera  testenv.User // may look, and nothing else
-	paul  testenv.User // may pin, and nothing else
+	observer *apiservertest.Observer
+	alice    testenv.User // an operator everywhere
+	bob      testenv.User // another one
+	vera     testenv.User // may look, and nothing else
+	paul     testenv.User // may pin, and nothing else
 }
 
 // TestThroughTheAPIServer runs what needs convoy-apiserver, behind a real kube-apiserver.
 func TestThroughTheAPIServer(t *testing.T) {
 	log.SetLogger(logr.Discard())
 	env := testenv.Start(t, testenv.WithAggregation())
-	apiservertest.Start(t, env)
-	w := &world{env, env.AddUser(t, "alice"), env.AddUser(t, "bob"), env.AddUser(t, "vera"), env.AddUser(t, "paul")}
+	observer := apiservertest.StartObserver(t, env)
+	apiservertest.Start(t, env, observer.Behind(t))
+	w := &world{env, observer, env.AddUser(t, "alice"), env.AddUser(t, "bob"), env.AddUser(t, "vera"), env.AddUser(t, "paul")}
 	w.bind(t, "convoy-view", "alice", "bob", "vera")
 	w.bind(t, "convoy-pin", "alice", "bob", "paul")
 	for name, test := range map[string]func(*testing.T, *world){
@@ -64,6 +66,16 @@ func TestThroughTheAPIServer(t *testing.T) {
 		"WaitEndsWhenThePinIsChanged":                 waitEndsWhenThePinIsChanged,
 		"WaitSurvivesALostConnection":                 waitSurvivesALostConnection,
 		"CtrlCLeavesThePin":                           ctrlCLeavesThePin,
+		"HistoryIsThatOfTheStore":                     historyIsThatOfTheStore,
+		"DiffPreviewsARollback":                       diffPreviewsARollback,
+		"NoValueOfASecretIsPrinted":                   noValueOfASecretIsPrinted,
+		"ShowPrintsAStoredRender":                     showPrintsAStoredRender,
+		"WhatTheObserverRefusesIsTold":                whatTheObserverRefusesIsTold,
+		"WhoMayNotLookIsToldWhatToAskFor":             whoMayNotLookIsToldWhatToAskFor,
+		"WithoutAStoreThereIsADiffOfTheSource":        withoutAStoreThereIsADiffOfTheSource,
+		"PinTakesARenderOfTheHistory":                 pinTakesARenderOfTheHistory,
+		"RendersAreCompletedFromTheHistory":           rendersAreCompletedFromTheHistory,
+		"TheObserverMayBeDown":                        theObserverMayBeDown,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}

@@ -110,7 +110,9 @@ func TestDiffInJSONAndYAMLIsWhatTheServerAnswers(t *testing.T) {
 }
 
 func TestTheRenderOfADiffMayBeTheBeginningOfAKnownOne(t *testing.T) {
-	known := func() *answers { return &answers{release: appliedRelease(), diff: diffOf(), history: append(someEntries(), many(600)...)} }
+	known := func() *answers {
+		return &answers{release: appliedRelease(), diff: diffOf(), history: append(someEntries(), many(600)...)}
+	}
 	hidden := known()
 	hidden.release = nil
 	unreadable := known()

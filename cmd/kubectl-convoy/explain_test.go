@@ -36,15 +36,21 @@ func TestErrorsOfWhatTheObserverAnswersNameTheNextMove(t *testing.T) {
 		},
 		"no convoy-apiserver": {
 			func(string) error { return errors.New("error trying to reach service") },
-			func(string) []string { return []string{apiserver, "kubectl get apiservice v1alpha1.subresources.convoy.dev"} }, "\x00",
+			func(string) []string {
+				return []string{apiserver, "kubectl get apiservice v1alpha1.subresources.convoy.dev"}
+			}, "\x00",
 		},
 		"no such render": {
 			func(string) error { return refused(404, metav1.StatusReasonNotFound, "the store does not have it") },
 			func(string) []string { return []string{"the store does not have it"} }, "There is no Release",
 		},
 		"no such Release": {
-			func(string) error { return apierrors.NewNotFound(schema.GroupResource{Group: "convoy.dev", Resource: "releases"}, "podinfo") },
-			func(string) []string { return []string{"There is no Release podinfo in namespace apps", "kubectl convoy release list -n apps"} }, "\x00",
+			func(string) error {
+				return apierrors.NewNotFound(schema.GroupResource{Group: "convoy.dev", Resource: "releases"}, "podinfo")
+			},
+			func(string) []string {
+				return []string{"There is no Release podinfo in namespace apps", "kubectl convoy release list -n apps"}
+			}, "\x00",
 		},
 		"no right": {
 			forbidden,
@@ -53,7 +59,9 @@ func TestErrorsOfWhatTheObserverAnswersNameTheNextMove(t *testing.T) {
 			}, apiserver,
 		},
 		"too slow": {
-			func(string) error { return apierrors.NewTimeoutError("convoy-observer did not answer within 55s: try again", 0) },
+			func(string) error {
+				return apierrors.NewTimeoutError("convoy-observer did not answer within 55s: try again", 0)
+			},
 			func(string) []string { return []string{"did not answer within 55s: try again"} }, apiserver,
 		},
 	} {

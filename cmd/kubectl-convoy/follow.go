@@ -16,19 +16,19 @@ import (
 // reconnectAfter is the pause before a watch that ended is set up again.
 const reconnectAfter = time.Second
 
-// observer is shown a Release at each change.
-type observer interface {
+// follower is shown a Release at each change.
+type follower interface {
 	// see is shown the Release, nil once it is gone, and says whether that is enough.
 	see(*v1alpha1.Release) (enough bool)
 	// lost is told why the cluster cannot be asked just now.
 	lost(error)
 }
 
-// follow shows a Release to an observer, at first as it is and then at each change, until the observer has seen enough or the context
+// follow shows a Release to a follower, at first as it is and then at each change, until it has seen enough or the context
 // ends, whose cause it returns then. A cluster that cannot be reached is asked again; one that refuses is not.
-func (k *cluster) follow(ctx context.Context, name string, o observer) error {
+func (k *cluster) follow(ctx context.Context, name string, f follower) error {
 	for {
-		enough, err := k.watch(ctx, name, o)
+		enough, err := k.watch(ctx, name, f)
 		switch {
 		case enough:
 			return nil
@@ -37,7 +37,7 @@ func (k *cluster) follow(ctx context.Context, name string, o observer) error {
 		case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err), isUnserved(err):
 			return err
 		case err != nil:
-			o.lost(err)
+			f.lost(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -47,17 +47,17 @@ func (k *cluster) follow(ctx context.Context, name string, o observer) error {
 	}
 }
 
-// watch lists and watches until the observer has seen enough, or the watch ends.
-func (k *cluster) watch(ctx context.Context, name string, o observer) (enough bool, err error) {
+// watch lists and watches until it has seen enough, or the watch ends.
+func (k *cluster) watch(ctx context.Context, name string, f follower) (enough bool, err error) {
 	one := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
 	list, err := k.requests.Resource(releaseResource).Namespace(k.namespace).List(ctx, one)
 	if err != nil {
 		return false, k.explain(ctx, request{verb: "list", namespace: k.namespace}, err)
 	}
 	if len(list.Items) == 0 {
-		return o.see(nil), nil
+		return f.see(nil), nil
 	}
-	if enough, err := show(o, &list.Items[0]); enough || err != nil {
+	if enough, err := show(f, &list.Items[0]); enough || err != nil {
 		return enough, err
 	}
 	one.ResourceVersion = list.GetResourceVersion()
@@ -71,9 +71,9 @@ func (k *cluster) watch(ctx context.Context, name string, o observer) (enough bo
 		case event.Type == watch.Error:
 			return false, apierrors.FromObject(event.Object)
 		case event.Type == watch.Deleted:
-			enough = o.see(nil)
+			enough = f.see(nil)
 		case ok && event.Type != watch.Bookmark:
-			enough, err = show(o, object)
+			enough, err = show(f, object)
 		}
 		if enough || err != nil {
 			return enough, err
@@ -82,10 +82,10 @@ func (k *cluster) watch(ctx context.Context, name string, o observer) (enough bo
 	return false, nil
 }
 
-func show(o observer, object *unstructured.Unstructured) (bool, error) {
+func show(f follower, object *unstructured.Unstructured) (bool, error) {
 	release, err := typed[v1alpha1.Release](object)
 	if err != nil {
 		return false, err
 	}
-	return o.see(release), nil
+	return f.see(release), nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -22,12 +21,16 @@ type knownRenders struct {
 	hidden error    // why the history cannot be read; nil if it was, or was not needed
 }
 
-// newest are the first of them, for a message.
-func (known knownRenders) newest() string {
+// newest lists the first of them, for a message.
+func (known knownRenders) newest(from string) string {
+	shown, older := known.refs, ""
 	if more := len(known.refs) - shownRefs; more > 0 {
-		return strings.Join(known.refs[:shownRefs], "\n  ") + fmt.Sprintf("\n  and %d older ones", more)
+		shown, older = known.refs[:shownRefs], fmt.Sprintf("and %d older ones", more)
 	}
-	return strings.Join(known.refs, "\n  ")
+	if len(shown) == 0 {
+		return from + " none"
+	}
+	return joinNonEmpty("\n  ", append([]string{from + " these:"}, append(slices.Clone(shown), older)...)...)
 }
 
 // statusRefs are the renders that the status of a Release names, each once. The render store has them, if there is one.

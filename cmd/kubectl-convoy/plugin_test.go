@@ -12,8 +12,8 @@ import (
 	"github.com/convoy-dev/convoy/internal/testenv"
 )
 
-// kubectl runs kubectl as an administrator, with the plugin and its completion on the PATH.
-func kubectl(t *testing.T, user testenv.User, args ...string) string {
+// kubectlCommand is kubectl as a user, with the plugin and its completion on the PATH.
+func kubectlCommand(t *testing.T, user testenv.User, args ...string) *exec.Cmd {
 	t.Helper()
 	binary, err := controlplane.Binary("kubectl")
 	if err != nil {
@@ -28,7 +28,13 @@ func kubectl(t *testing.T, user testenv.User, args ...string) string {
 	}
 	cmd := exec.CommandContext(t.Context(), binary, args...)
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+user.Kubeconfig)
-	out, err := cmd.CombinedOutput()
+	return cmd
+}
+
+// kubectl runs it, and returns what it prints.
+func kubectl(t *testing.T, user testenv.User, args ...string) string {
+	t.Helper()
+	out, err := kubectlCommand(t, user, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("kubectl %v: %v\n%s", args, err, out)
 	}

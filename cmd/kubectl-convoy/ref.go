@@ -55,11 +55,11 @@ func (a refArgument) resolve(name string, known knownRenders) (ref string, isKno
 	case a.full():
 		return refScheme + string(a), false, nil
 	case known.hidden != nil:
-		return "", false, fmt.Errorf("no render in the status of Release %s begins with %s. Type all %d digits of an older one, since its history "+
-			"cannot be read: %w", name, a, refDigits, known.hidden)
+		return "", false, fmt.Errorf("no render that Release %s knows begins with %s; %s\nType all %d digits of an older one, since its history cannot "+
+			"be read: %w", name, a, known.newest("its status names"), refDigits, known.hidden)
 	case len(known.refs) == 0:
 		return "", false, fmt.Errorf("no render that Release %s knows begins with %s: nothing was applied yet", name, a)
 	default:
-		return "", false, fmt.Errorf("no render that Release %s knows begins with %s; it knows these:\n  %s", name, a, known.newest())
+		return "", false, fmt.Errorf("no render that Release %s knows begins with %s; %s", name, a, known.newest("it knows"))
 	}
 }
