@@ -20,6 +20,8 @@ func (d description) nextMove(reason string) string {
 	case v1alpha1.ReasonPinned:
 		return "pin a render that the store has, or unpin: " + unpinCommand(d.Name, d.target) +
 			"\n      Those that it has: " + historyCommand(d.Name, d.target)
+	case v1alpha1.ReasonContested:
+		return "stop whoever the message names, or leave the fields to them.\n      What convoy puts back: " + diffCommand(d.Name, "", d.target)
 	case v1alpha1.ReasonDeployFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonDegraded:
 		return joinNonEmpty("\n      ", "mend what the message names; convoy goes on by itself.", d.goBack())
 	}

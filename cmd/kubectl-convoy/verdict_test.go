@@ -75,6 +75,7 @@ func TestVerdictOfEachReasonOfApplied(t *testing.T) {
 		v1alpha1.ReasonPruneRefused:   {{metav1.ConditionFalse, true, failed}},
 		v1alpha1.ReasonTimedOut:       {{metav1.ConditionFalse, true, pending}}, // it goes on by itself
 		v1alpha1.ReasonPinned:         {{metav1.ConditionFalse, true, failed}},
+		v1alpha1.ReasonContested:      {{metav1.ConditionFalse, true, failed}}, // somebody has to stop the other
 		v1alpha1.ReasonWaitingForSync: {{metav1.ConditionUnknown, false, failed}},
 		v1alpha1.ReasonSuspended:      {{metav1.ConditionUnknown, false, failed}},
 		v1alpha1.ReasonDegraded:       {{metav1.ConditionFalse, true, failed}}, // never of Applied
