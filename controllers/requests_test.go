@@ -91,9 +91,10 @@ func (w *world) watch() *recorder {
 		Controller: config.Controller{SkipNameValidation: &anyName},
 	})
 	Expect(err).NotTo(HaveOccurred())
+	w.registry = prometheus.NewRegistry()
 	w.controller = controllers.New(controllers.ReleaseReconciler{
 		Client: own, Fetcher: w.source, Store: w.store, Targets: targets, Memory: apply.NewMemory(w.clock),
-		Events: w.events, Clock: w.clock, Metrics: controllers.NewMetrics(prometheus.NewRegistry()),
+		Events: w.events, Clock: w.clock, Metrics: controllers.NewMetrics(w.registry),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	Expect(w.controller.SetupWithManager(ctx, mgr, 1)).To(Succeed())

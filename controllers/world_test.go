@@ -36,6 +36,7 @@ type world struct {
 	faults    *faultstore.Faults
 	clock     *clocktesting.FakePassiveClock
 	events    *eventLog
+	registry  *prometheus.Registry // of the metrics
 
 	controller *controllers.ReleaseReconciler
 }
@@ -65,9 +66,10 @@ func (w *world) restart() {
 	GinkgoHelper()
 	targets, err := controllers.NewTargets(env.Config)
 	Expect(err).NotTo(HaveOccurred())
+	w.registry = prometheus.NewRegistry()
 	w.controller = controllers.New(controllers.ReleaseReconciler{
 		Client: env.Client, Fetcher: w.source, Store: w.store, Targets: targets, Memory: apply.NewMemory(w.clock),
-		Watcher: unwatched{}, Events: w.events, Clock: w.clock, Metrics: controllers.NewMetrics(prometheus.NewRegistry()),
+		Watcher: unwatched{}, Events: w.events, Clock: w.clock, Metrics: controllers.NewMetrics(w.registry),
 	})
 }
 
