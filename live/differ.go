@@ -57,7 +57,10 @@ type DiffRequest struct {
 // Diff says what an apply of the render by force would change, sorted by identity. What would stay as it is, is left out. The error says
 // what could not be read: that is never taken for an object that is not there.
 func (d *Differ) Diff(ctx context.Context, req DiffRequest) ([]Change, error) {
-	run := &diff{Differ: d, DiffRequest: req, definitions: DefinitionsIn(req.Objects), mergers: map[schema.GroupVersionKind]merger{}}
+	run := &diff{
+		Differ: d, DiffRequest: req, definitions: DefinitionsIn(req.Objects), namespaces: map[string]bool{},
+		mergers: map[schema.GroupVersionKind]merger{}, changed: map[schema.GroupKind]bool{},
+	}
 	steps := []func(context.Context) error{run.resolve, run.read, run.predictDefinitions, run.findMergers, run.predictOthers, run.remove}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -72,7 +75,8 @@ func (d *Differ) Diff(ctx context.Context, req DiffRequest) ([]Change, error) {
 type diff struct {
 	*Differ
 	DiffRequest
-	definitions Definitions // in the render
+	definitions Definitions     // in the render
+	namespaces  map[string]bool // in the render
 
 	items   []*diffItem
 	live    Objects                            // of the items, and of what left the render
@@ -125,6 +129,7 @@ func (d *diff) resolve(context.Context) error {
 		seen[item.id], waves[item] = true, wave
 		if kind := item.id.GroupKind(); kind == CRDKind || kind == NamespaceKind {
 			providers[item.id] = wave
+			d.namespaces[item.id.Name] = kind == NamespaceKind
 		}
 	}
 	for _, item := range d.items {

@@ -77,15 +77,12 @@ func (d *diff) readNamespaces(ctx context.Context, namespaces map[string]*unstru
 
 // inNoNamespace decides about an item whose Namespace is not there.
 func (d *diff) inNoNamespace(item *diffItem) {
-	for _, other := range d.items {
-		if other.id.GroupKind() == NamespaceKind && other.id.Name == item.id.Namespace {
-			if item.untried == "" {
-				item.untried = NamespaceMissing
-			}
-			return
-		}
+	switch {
+	case !d.namespaces[item.id.Namespace]:
+		item.refuse(fmt.Errorf("namespaces %q not found", item.id.Namespace))
+	case item.untried == "":
+		item.untried = NamespaceMissing
 	}
-	item.refuse(fmt.Errorf("namespaces %q not found", item.id.Namespace))
 }
 
 // readItem confirms that an object that was not listed is not there, or reads it.

@@ -21,7 +21,6 @@ func (d *diff) predictDefinitions(ctx context.Context) error {
 	if err := d.predictThose(ctx, isDefinition); err != nil {
 		return err
 	}
-	d.changed = map[schema.GroupKind]bool{}
 	wanted := map[schema.GroupKind]bool{}
 	for _, item := range d.items {
 		wanted[item.gvk.GroupKind()] = true
