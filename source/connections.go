@@ -131,11 +131,19 @@ func (c credentials) refusal(res *http.Response, what string) error {
 		return fmt.Errorf("%s: there is no such %s, or these credentials must not see it", status, what)
 	case c.none():
 		return fmt.Errorf("%s: it wants credentials, and secretRef names none", status)
-	case c.authorization() != "" && res.Request.Header.Get("Authorization") == "":
+	case hostOf(res.Request.URL) != hostOf(firstOf(res.Request).URL), c.authorization() != "" && res.Request.Header.Get("Authorization") == "":
 		return fmt.Errorf("%s: the url redirects to %s, which is not sent the credentials of %s", status, host, c.secret)
 	default:
 		return fmt.Errorf("%s: it does not accept the credentials of %s", status, c.secret)
 	}
+}
+
+// firstOf is the request that was sent before all redirects.
+func firstOf(req *http.Request) *http.Request {
+	for req.Response != nil && req.Response.Request != nil {
+		req = req.Response.Request
+	}
+	return req
 }
 
 // busy adds to the error of a response when the server wants to be asked again, if it says so.

@@ -333,3 +333,24 @@ func TestAnEndlessListOfReferencesIsCut(t *testing.T) {
 	}))
 	w.fail(w.request(mainBranch), "its list of references has more than 67108864 bytes")
 }
+
+// client is a client certificate and its key, in PEM form.
+func (a *authority) client() (cert, key string) {
+	a.t.Helper()
+	signed, private := a.sign(&x509.Certificate{
+		SerialNumber: big.NewInt(3), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	})
+	der, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed.Raw})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
+}
+
+func (a *authority) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return pool
+}

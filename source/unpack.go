@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -25,21 +26,33 @@ var (
 	magicEmptyZip = []byte("PK\x05\x06")
 )
 
-// unpack writes the files of a tar.gz or zip archive into an empty folder. Every error of the archive is a contentError.
+// unpack writes the files of a tar.gz or zip archive into an empty folder. Every error of the archive is a contentError. It looks at
+// the whole archive first, and writes only one of bounded size.
 func (l limits) unpack(ctx context.Context, archive *os.File, size int64, dir *os.Root) error {
-	u := &unpacking{ctx: ctx, limits: l, dir: dir, seen: map[string]bool{".": true}}
+	for _, into := range []*folders{nil, {root: dir}} {
+		u := &unpacking{ctx: ctx, limits: l, into: into, seen: map[string]bool{".": true}}
+		err := u.run(archive, size)
+		into.close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unpacking) run(archive *os.File, size int64) error {
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	content := bufio.NewReader(contextFile{ctx, archive})
+	content := bufio.NewReader(contextFile{u.ctx, archive})
 	magic, err := content.Peek(len(magicZip))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	switch {
-	case strings.HasPrefix(string(magic), string(magicGzip)):
+	case bytes.HasPrefix(magic, magicGzip):
 		return u.tarGzip(content)
-	case string(magic) == string(magicZip), string(magic) == string(magicEmptyZip):
+	case bytes.Equal(magic, magicZip), bytes.Equal(magic, magicEmptyZip):
 		return u.zip(archive, size)
 	default:
 		return rejectf("it is neither a tar.gz nor a zip archive")
@@ -53,11 +66,12 @@ func (l limits) stream() int64 { return l.artifact + int64(l.entries)*entryAllow
 type unpacking struct {
 	ctx    context.Context
 	limits limits
-	dir    *os.Root
+	into   *folders // nil to look only
 
-	seen  map[string]bool // names written so far → it is a folder
-	count int             // entries read so far, and folders that none of them named
-	bytes int64           // written so far
+	seen  map[string]bool // names seen so far → it is a folder
+	count int             // entries seen so far, and folders that none of them named
+	names int             // bytes of their names
+	bytes int64           // bytes of the files seen so far
 }
 
 // next counts an entry of the archive.
@@ -82,6 +96,9 @@ func (u *unpacking) path(name string) (string, error) {
 	}
 	if len(name) >= maxPathLength || !fs.ValidPath(trimmed) {
 		return "", rejectf("an entry has the name %.100q, which is no clean relative path", name)
+	}
+	if u.names += len(name); u.names > listingAllowance {
+		return "", rejectf("the names of its files have more than %d bytes", listingAllowance)
 	}
 	elements := strings.Split(trimmed, "/")
 	if len(elements) > maxDepth+1 {
@@ -108,7 +125,14 @@ func (u *unpacking) folder(name string) error {
 		return err
 	}
 	u.seen[name] = true
-	return u.dir.Mkdir(name, 0o700)
+	if u.into == nil {
+		return nil
+	}
+	dir, err := u.into.of(name)
+	if err != nil {
+		return err
+	}
+	return dir.Mkdir(path.Base(name), 0o700)
 }
 
 // parent makes the folder that a name is in, which an archive need not list.
@@ -145,7 +169,14 @@ func (u *unpacking) file(name string, size int64, content io.Reader) error {
 	if err := u.claim(name); err != nil {
 		return err
 	}
-	f, err := u.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if u.into == nil {
+		return nil
+	}
+	dir, err := u.into.of(name)
+	if err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(path.Base(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -167,7 +198,14 @@ func (u *unpacking) symlink(name, target string) error {
 	if err := u.claim(name); err != nil {
 		return err
 	}
-	return u.dir.Symlink(target, name)
+	if u.into == nil {
+		return nil
+	}
+	dir, err := u.into.of(name)
+	if err != nil {
+		return err
+	}
+	return dir.Symlink(target, path.Base(name))
 }
 
 // unreadable is the error of reading an archive, which is one of its content unless the file or the time is to blame.

@@ -69,7 +69,7 @@ func (u *unpacking) end(stream io.Reader) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.Is(err, gzip.ErrHeader):
+		case errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
 			return errGarbage()
 		case err != nil:
 			return unreadable(u.ctx, err)
@@ -77,4 +77,4 @@ func (u *unpacking) end(stream io.Reader) error {
 	}
 }
 
-func errGarbage() error { return rejectf("something follows the end of the archive") }
+func errGarbage() error { return rejectf("the archive is truncated, or something follows its end") }

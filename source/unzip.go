@@ -28,6 +28,9 @@ func (u *unpacking) zip(archive *os.File, size int64) error {
 	if _, err := archive.ReadAt(end[:], size-zipEndLength-int64(len(reader.Comment))); err != nil || string(end[:]) != string(magicEmptyZip) {
 		return errGarbage()
 	}
+	if len(reader.File) > u.limits.entries {
+		return u.limits.errEntries()
+	}
 	for _, f := range reader.File {
 		if err := u.zipEntry(f); err != nil {
 			return err
@@ -50,6 +53,9 @@ func (u *unpacking) zipEntry(f *zip.File) error {
 		return u.folder(name)
 	case !mode.IsRegular() && mode.Type() != fs.ModeSymlink:
 		return rejectf("entry %.100q is a %s: an archive may have files, folders and symlinks", name, mode.Type())
+	}
+	if f.Mode().IsRegular() && u.into == nil {
+		return u.file(name, int64(f.UncompressedSize64), nil)
 	}
 	content, err := f.Open()
 	if err != nil {
