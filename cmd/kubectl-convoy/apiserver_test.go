@@ -71,6 +71,7 @@ func TestThroughTheAPIServer(t *testing.T) {
 		"WithoutAStoreThereIsADiffOfTheSource":        withoutAStoreThereIsADiffOfTheSource,
 		"PinTakesARenderOfTheHistory":                 pinTakesARenderOfTheHistory,
 		"RendersAreCompletedFromTheHistory":           rendersAreCompletedFromTheHistory,
+		"AStoreInMemoryHasNoHistory":                  aStoreInMemoryHasNoHistory,
 		"TheObserverMayBeDown":                        theObserverMayBeDown,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })

@@ -66,7 +66,7 @@ func (o *diffOptions) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	done := o.busy("Comparing Release " + name + " with the cluster")
+	done := o.busy("Comparing " + name + " with the cluster")
 	defer done()
 	ref, err := k.meant(cmd.Context(), name, o.render.ref)
 	if err != nil {

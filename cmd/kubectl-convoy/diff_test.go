@@ -79,17 +79,28 @@ func TestDiffIsTheTextWithoutColorsWhereThereIsNoTerminal(t *testing.T) {
 func TestDiffOnATerminalHasColorsAndTellsThatItIsAtWork(t *testing.T) {
 	colorTerminal(t)
 	out, progress := newTerminal(t), newTerminal(t)
-	args := append([]string{"release", "diff", "podinfo"}, (&answers{diff: everyAction(), warning: "look out"}).start(t)...)
-	code := run(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: out.File, ErrOut: progress.File}, args)
-	if code != codeDiffers {
-		t.Errorf("code %d, want %d", code, codeDiffers)
+	server := &answers{diff: everyAction(), warning: "look out", gate: make(chan struct{})}
+	args := append([]string{"release", "diff", "podinfo"}, server.start(t)...)
+	code := make(chan int)
+	go func() {
+		code <- run(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: out.File, ErrOut: progress.File}, args)
+	}()
+	progress.awaits(t, "\r\x1b[KComparing podinfo with the cluster (1s)")
+	close(server.gate)
+	if got := <-code; got != codeDiffers {
+		t.Errorf("code %d, want %d", got, codeDiffers)
 	}
 	if text := colors.Replace(out.text(t)); !strings.Contains(text, "{yellow}update Deployment.apps apps/podinfo{}") {
 		t.Errorf("no colors in %q", text)
 	}
-	want := "\r\x1b[KComparing Release podinfo with the clu…" + "\r\x1b[K\x1b[33;1mWarning:\x1b[0m look out\r\n" + "\r\x1b[K"
-	if text := progress.text(t); text != want {
-		t.Errorf("shown is %q, want %q", text, want)
+	text := progress.text(t)
+	for _, want := range []string{"\r\x1b[KComparing podinfo with the cluster\r", "\r\x1b[K\x1b[33;1mWarning:\x1b[0m look out\r\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("shown is %q, want %q", text, want)
+		}
+	}
+	if !strings.HasSuffix(text, "\r\x1b[K") {
+		t.Errorf("shown is %q, and something is left of it", text)
 	}
 }
 

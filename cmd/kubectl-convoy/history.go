@@ -62,7 +62,7 @@ func (o *historyOptions) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	done := o.busy("Reading the history of Release " + name)
+	done := o.busy("Reading the history of " + name)
 	object, history, err := k.history(cmd.Context(), name, o.limit)
 	done()
 	switch {

@@ -31,6 +31,7 @@ type answers struct {
 	render   *subresources.ReleaseRender
 	warning  string
 	failures map[string]error // by subresource
+	gate     chan struct{}    // if there is one, subresources answer once it is closed
 
 	mu    sync.Mutex
 	asked []string // the queries for subresources
@@ -82,6 +83,12 @@ func (a *answers) observe(w http.ResponseWriter, r *http.Request, subresource st
 	a.mu.Lock()
 	a.asked = append(a.asked, subresource+"?"+query.Encode())
 	a.mu.Unlock()
+	if a.gate != nil {
+		select {
+		case <-a.gate:
+		case <-r.Context().Done():
+		}
+	}
 	if err := a.failures[subresource]; err != nil {
 		fail(w, err)
 		return

@@ -328,6 +328,17 @@ func completed(ctx context.Context, user testenv.User, namespace, line, word str
 	return words
 }
 
+func aStoreInMemoryHasNoHistory(t *testing.T, w *world) {
+	s := w.stored(t)
+	store, err := renderstore.Open(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.observer.Use(func(o *observer.Options) { o.Store, o.OwnStore = store, true })
+	got := as(t.Context(), w.vera, s.namespace, "release history podinfo")
+	expect(t, got, codeDone, nil, []string{"Warning: ", "with mem:// each process has a render store of its own", "The history of Release podinfo"})
+}
+
 func theObserverMayBeDown(t *testing.T, w *world) {
 	s := w.stored(t)
 	w.observer.Use(func(o *observer.Options) { o.ClientName = "somebody-else" })

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 )
 
@@ -60,14 +64,33 @@ func (p *progress) end() {
 	if p.width > 0 && p.last != "" {
 		_, _ = io.WriteString(p.w, eraseLine)
 	}
-	p.last = ""
 }
 
-// busy shows on a terminal what a command does that may take a while, until the returned function is called. Elsewhere it shows nothing.
+// busy shows on a terminal what a command does that may take a while, and for how long by now, until the returned function is called.
+// Elsewhere it shows nothing.
 func (c *cli) busy(doing string) (done func()) {
 	p := newProgress(c.ErrOut)
-	if p.width > 0 {
-		p.show(doing)
+	if p.width == 0 {
+		return func() {}
 	}
-	return p.end
+	stop, stopped, begun := make(chan struct{}), make(chan struct{}), time.Now()
+	p.show(doing)
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.show(fmt.Sprintf("%s (%s)", doing, duration.HumanDuration(time.Since(begun))))
+			case <-stop:
+				p.end()
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(stop)
+		<-stopped
+	})
 }

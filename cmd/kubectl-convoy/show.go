@@ -50,7 +50,7 @@ func (o *showOptions) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	done := o.busy("Reading a render of Release " + name)
+	done := o.busy("Reading a render of " + name)
 	defer done()
 	ref, err := o.choose(cmd.Context(), k, name)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -73,6 +74,22 @@ func (term *terminal) text(t *testing.T) string {
 	}
 	<-term.closed
 	return term.shown.String()
+}
+
+// awaits returns once a text is shown.
+func (term *terminal) awaits(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		term.mu.Lock()
+		shown := term.shown.String()
+		term.mu.Unlock()
+		if strings.Contains(shown, text) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%q was not shown within %s: %q", text, patience, shown)
+		}
+	}
 }
 
 // types types a line.
