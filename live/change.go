@@ -25,7 +25,7 @@ type Change struct {
 	Action ChangeAction
 	ID     render.ObjectID
 	GVK    schema.GroupVersionKind
-	Live   *unstructured.Unstructured // nil if it is not there
+	Live   *unstructured.Unstructured // nil if it is not there, or not to be shown
 	Next   *unstructured.Unstructured // nil if it would be deleted, kept or refused
 	Notes  []string                   // what the prediction leaves open, or why the action is what it is; without values
 }

@@ -54,8 +54,8 @@ type DiffRequest struct {
 	Confined bool
 }
 
-// Diff says what an apply of the render by force would change, sorted by identity. What would stay as it is, is left out. The error says
-// what could not be read: that is never taken for an object that is not there.
+// Diff says what an apply of the render by force would change, sorted by identity. What would stay as it is, is left out; who owns a field
+// is no matter of it. The error says what could not be read: that is never taken for an object that is not there.
 func (d *Differ) Diff(ctx context.Context, req DiffRequest) ([]Change, error) {
 	run := &diff{
 		Differ: d, DiffRequest: req, definitions: DefinitionsIn(req.Objects), namespaces: map[string]bool{},
@@ -111,22 +111,23 @@ func (i *diffItem) decide(c *Change) {
 
 // resolve turns the objects of the render into items, as they are applied.
 func (d *diff) resolve(context.Context) error {
-	providers, waves, seen := map[render.ObjectID]int32{}, map[*diffItem]int32{}, map[render.ObjectID]bool{}
+	providers, waves, seen := map[render.ObjectID]int32{}, map[*diffItem]int32{}, map[render.ObjectID]*diffItem{}
 	for _, obj := range d.Objects {
 		item := &diffItem{id: render.IDOf(obj), gvk: obj.GroupVersionKind()}
-		d.items = append(d.items, item)
 		wave, err := d.resolveItem(item, obj)
 		var lookup *lookupError
 		if errors.As(err, &lookup) {
 			return fmt.Errorf("%s: %w", item.id, err)
 		}
-		if err == nil && seen[item.id] {
-			err = errors.New("is in the render twice, with and without its namespace: remove one")
+		if twin := seen[item.id]; twin != nil {
+			twin.refuse(errors.New("is in the render twice, with and without its namespace: remove one"))
+			continue
 		}
 		if err != nil {
 			item.refuse(err)
 		}
-		seen[item.id], waves[item] = true, wave
+		d.items = append(d.items, item)
+		seen[item.id], waves[item] = item, wave
 		if kind := item.id.GroupKind(); kind == CRDKind || kind == NamespaceKind {
 			providers[item.id] = wave
 			d.namespaces[item.id.Name] = kind == NamespaceKind
@@ -202,12 +203,7 @@ func (d *diff) each(ctx context.Context, limit int, which func(*diffItem) bool, 
 	g.SetLimit(limit)
 	for _, item := range d.items {
 		if !item.decided && which(item) {
-			g.Go(func() error {
-				if err := do(ctx, item); err != nil {
-					return fmt.Errorf("%s: %w", item.id, err)
-				}
-				return nil
-			})
+			g.Go(func() error { return do(ctx, item) })
 		}
 	}
 	return g.Wait()

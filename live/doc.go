@@ -1,2 +1,3 @@
-// Package live hides how the cluster is read: which objects of a Release are there, and whether they are healthy. It only reads.
+// Package live hides how the cluster is read: which objects of a Release are there, whether they are healthy, and what an apply would
+// make of them. It only reads.
 package live

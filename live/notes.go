@@ -43,7 +43,8 @@ func (d *diff) notes(item *diffItem, m merger, c *Change) []string {
 		notes = append(notes, "the server sets or drops cluster IPs and node ports as the type changes")
 	}
 	for _, field := range frozen(kind, c.Live, c.Next) {
-		notes = append(notes, fmt.Sprintf("%s of a %s cannot be changed: the server refuses this; delete the object first, or leave the field", field, kind.Kind))
+		const text = "%s of a %s cannot be changed: the server refuses this; delete the object first, or leave the field"
+		notes = append(notes, fmt.Sprintf(text, field, kind.Kind))
 	}
 	return notes
 }
@@ -55,7 +56,7 @@ var (
 )
 
 func serviceType(obj *unstructured.Unstructured) string {
-	t, _, _ := unstructured.NestedString(obj.Object, "spec", "type") //nolint:errcheck // it went through its Go type
+	t, _, _ := unstructured.NestedString(obj.Object, "spec", "type")
 	return t
 }
 

@@ -74,7 +74,7 @@ func (d *diff) predictThose(ctx context.Context, which func(*diffItem) bool) err
 		case errors.As(err, &refused) || errors.As(err, &owned):
 			item.refuse(err)
 		case err != nil:
-			return err
+			return fmt.Errorf("%s: %w", item.id, err)
 		default:
 			item.decide(change)
 		}
