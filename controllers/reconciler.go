@@ -15,6 +15,7 @@ import (
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/source"
@@ -43,6 +44,7 @@ type Watcher interface {
 type ReleaseReconciler struct {
 	Client  client.Client // reads live, with convoy's own rights
 	Fetcher Fetcher
+	Inputs  *inputs.Reader
 	Store   *renderstore.Store
 	Targets *Targets
 	Memory  *apply.Memory

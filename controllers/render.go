@@ -13,11 +13,11 @@ import (
 // render makes objects of the files. Unchanged inputs are not rendered again, and neither is what failed.
 func (r *ReleaseReconciler) render(ctx context.Context, p pass, artifact *source.Artifact) (render.Render, *Failure) {
 	defer r.Metrics.step("render")()
-	variables, err := source.Variables(ctx, r.Client, p.release.Namespace, p.release.Spec.Mutations)
+	in, err := r.Inputs.Read(ctx, p.release, artifact.FS)
 	if err != nil {
-		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "The mutations cannot be prepared: %w", err)
+		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "What the spec names cannot be read: %w", err)
 	}
-	rendered, err := r.build(ctx, p.release, artifact, variables)
+	rendered, err := r.build(ctx, p.release, artifact, in)
 	if ctx.Err() != nil {
 		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "Rendering did not end in time: %w", ctx.Err())
 	}
@@ -33,19 +33,19 @@ func (r *ReleaseReconciler) render(ctx context.Context, p pass, artifact *source
 
 // build renders the files, unless the last render of the Release had the same inputs.
 func (r *ReleaseReconciler) build(
-	ctx context.Context, release *v1alpha1.Release, artifact *source.Artifact, variables render.Variables,
+	ctx context.Context, release *v1alpha1.Release, artifact *source.Artifact, in render.Inputs,
 ) (render.Render, error) {
 	spec := release.Spec
-	inputs, err := json.Marshal([]any{artifact.Origin, artifact.Revision, spec.Source.Path(), spec.Render, spec.Mutations, variables})
+	key, err := json.Marshal([]any{artifact.Origin, artifact.Revision, spec.Source.Path(), spec.Render, spec.Mutations, in})
 	if err != nil {
 		return render.Render{}, err
 	}
-	sum := sha256.Sum256(inputs) // they may be large, and hold secrets
+	sum := sha256.Sum256(key) // they may be large, and hold secrets
 	if last, ok := r.built.get(release.UID, string(sum[:])); ok {
 		return last.render, last.err
 	}
 	var next built
-	next.render, next.err = render.FromSpec(ctx, artifact.FS, spec, variables)
+	next.render, next.err = render.FromSpec(ctx, artifact.FS, spec, in)
 	if ctx.Err() == nil { // else the error says nothing of the files
 		r.built.put(release.UID, string(sum[:]), next)
 	}

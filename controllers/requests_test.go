@@ -21,6 +21,7 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/controllers"
+	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/internal/testenv"
 )
 
@@ -92,8 +93,10 @@ func (w *world) watch() *recorder {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	w.registry = prometheus.NewRegistry()
+	in, err := inputs.New(env.Config, own)
+	Expect(err).NotTo(HaveOccurred())
 	w.controller = controllers.New(controllers.ReleaseReconciler{
-		Client: own, Fetcher: w.source, Store: w.store, Targets: targets, Memory: apply.NewMemory(w.clock),
+		Client: own, Fetcher: w.source, Inputs: in, Store: w.store, Targets: targets, Memory: apply.NewMemory(w.clock),
 		Events: w.events, Clock: w.clock, Metrics: controllers.NewMetrics(w.registry),
 	})
 	ctx, cancel := context.WithCancel(context.Background())

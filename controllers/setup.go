@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/inputs"
 )
 
 // controllerName names the controller in logs and metrics, and is the field manager of what convoy writes into its own objects.
@@ -106,12 +107,8 @@ func sourceKeys(release *v1alpha1.Release) []string {
 	if from := release.Spec.Source.From; from != nil {
 		keys[sourceKey(from.Kind, from.Name)] = true
 	}
-	for _, mutation := range release.Spec.Mutations {
-		if mutation.Substitute != nil {
-			for _, ref := range mutation.Substitute.From {
-				keys[sourceKey(ref.Kind, ref.Name)] = true
-			}
-		}
+	for _, ref := range inputs.References(release) {
+		keys[sourceKey(ref.Kind, ref.Name)] = true
 	}
 	return slices.Sorted(maps.Keys(keys))
 }

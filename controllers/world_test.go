@@ -21,6 +21,7 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/controllers"
+	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/renderstore/faultstore"
@@ -67,8 +68,10 @@ func (w *world) restart() {
 	targets, err := controllers.NewTargets(env.Config)
 	Expect(err).NotTo(HaveOccurred())
 	w.registry = prometheus.NewRegistry()
+	in, err := inputs.New(env.Config, env.Client)
+	Expect(err).NotTo(HaveOccurred())
 	w.controller = controllers.New(controllers.ReleaseReconciler{
-		Client: env.Client, Fetcher: w.source, Store: w.store, Targets: targets, Memory: apply.NewMemory(w.clock),
+		Client: env.Client, Fetcher: w.source, Inputs: in, Store: w.store, Targets: targets, Memory: apply.NewMemory(w.clock),
 		Watcher: unwatched{}, Events: w.events, Clock: w.clock, Metrics: controllers.NewMetrics(w.registry),
 	})
 }

@@ -79,11 +79,11 @@ func (s *Server) fromSource(ctx context.Context, req request) (desired, error) {
 		return desired{}, failure(metav1.StatusReasonServiceUnavailable, "the source cannot be fetched: %w", err)
 	}
 	defer artifact.Close()
-	variables, err := source.Variables(ctx, s.Reader, req.release.Namespace, spec.Mutations)
+	in, err := s.Inputs.Read(ctx, req.release, artifact.FS)
 	if err != nil {
-		return desired{}, failure(metav1.StatusReasonServiceUnavailable, "the mutations cannot be prepared: %w", err)
+		return desired{}, failure(metav1.StatusReasonServiceUnavailable, "what the spec names cannot be read: %w", err)
 	}
-	rendered, err := render.FromSpec(ctx, artifact.FS, spec, variables)
+	rendered, err := render.FromSpec(ctx, artifact.FS, spec, in)
 	if err != nil {
 		return desired{}, failure(metav1.StatusReasonInvalid, "%s does not render: %w", artifact.Summary(), err)
 	}

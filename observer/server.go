@@ -12,6 +12,7 @@ import (
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/source"
@@ -42,6 +43,9 @@ type Options struct {
 
 	// Fetcher gets the files of a source. Required.
 	Fetcher Fetcher
+
+	// Inputs reads what a render needs beside the files. Required.
+	Inputs *inputs.Reader
 
 	// Differ predicts what an apply would do. Required.
 	Differ Differ

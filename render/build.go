@@ -11,19 +11,13 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
-// FromSpec makes the render of a Release: it builds the files of its source and mutates what comes of it. Errors are those of Build and
-// Mutate.
-func FromSpec(ctx context.Context, fsys fs.FS, spec v1alpha1.ReleaseSpec, vars Variables) (Render, error) {
-	built, err := Build(ctx, fsys, spec.Source.Path(), spec.Render)
-	if err != nil {
-		return Render{}, err
-	}
-	return Mutate(ctx, built, spec.Mutations, vars)
-}
-
 // Build makes a render of the files in dir, a folder of fsys: "" or "." is its root. A render without objects is no error. Errors
 // name the file, the document and the line, relative to the root of fsys, and never hold the value of a Secret.
 func Build(ctx context.Context, fsys fs.FS, dir string, spec v1alpha1.RenderSpec) (Render, error) {
+	return build(ctx, fsys, dir, spec, Inputs{})
+}
+
+func build(ctx context.Context, fsys fs.FS, dir string, spec v1alpha1.RenderSpec, in Inputs) (Render, error) {
 	t := newTree(fsys)
 	dir, err := t.directory(dir)
 	if err != nil {
@@ -34,9 +28,12 @@ func Build(ctx context.Context, fsys fs.FS, dir string, spec v1alpha1.RenderSpec
 		return Render{}, err
 	}
 	var c collection
-	if renderType == v1alpha1.RenderKustomize {
+	switch renderType {
+	case v1alpha1.RenderHelm:
+		err = addChart(ctx, t, dir, spec.Helm, in, &c)
+	case v1alpha1.RenderKustomize:
 		err = addKustomization(ctx, t, dir, &c)
-	} else {
+	default:
 		err = addManifests(ctx, t, dir, &c)
 	}
 	if err != nil {
@@ -45,14 +42,28 @@ func Build(ctx context.Context, fsys fs.FS, dir string, spec v1alpha1.RenderSpec
 	return c.render()
 }
 
-// detect decides how a folder is rendered: Auto is Kustomize where it has a kustomization file, else Plain.
+// IsChart says whether the files in dir are rendered as a chart, so that the render needs Inputs.Capabilities.
+func IsChart(fsys fs.FS, dir string, spec v1alpha1.RenderSpec) (bool, error) {
+	t := newTree(fsys)
+	dir, err := t.directory(dir)
+	if err != nil {
+		return false, err
+	}
+	renderType, err := detect(t, dir, spec.Type)
+	return renderType == v1alpha1.RenderHelm, err
+}
+
+// detect decides how a folder is rendered: Auto is Helm where it has a Chart.yaml, Kustomize where it has a kustomization file, else Plain.
 func detect(t *tree, dir string, want v1alpha1.RenderType) (v1alpha1.RenderType, error) {
 	switch want {
-	case v1alpha1.RenderPlain, v1alpha1.RenderKustomize:
+	case v1alpha1.RenderPlain, v1alpha1.RenderKustomize, v1alpha1.RenderHelm:
 		return want, nil
 	case v1alpha1.RenderAuto, "":
 	default:
-		return "", fmt.Errorf("render type %q: want Auto, Plain or Kustomize", want)
+		return "", fmt.Errorf("render type %q: want Auto, Plain, Kustomize or Helm", want)
+	}
+	if found, err := t.isFile(path.Join(dir, chartFile)); found || err != nil {
+		return v1alpha1.RenderHelm, err
 	}
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if found, err := t.isFile(path.Join(dir, name)); found || err != nil {

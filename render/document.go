@@ -203,3 +203,20 @@ func located(name string, documents []document) []document {
 	}
 	return documents
 }
+
+// lenient parses the document as object does, but takes the last of keys that are there twice.
+func (d document) lenient() (map[string]any, error) {
+	if len(d.text) > maxDocumentBytes {
+		return nil, errTooLarge
+	}
+	encoded, err := yaml.YAMLToJSON(d.text)
+	if err != nil {
+		_, problem := yamlProblem(err)
+		return nil, errors.New(problem)
+	}
+	var object map[string]any
+	if err := utiljson.Unmarshal(encoded, &object); err != nil {
+		return nil, errors.New("want a mapping")
+	}
+	return object, nil
+}

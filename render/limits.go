@@ -39,6 +39,9 @@ const (
 	// name the next two, level by level, would never end.
 	maxKustomizations = 2_000
 
+	// maxChartFiles is the most files of a chart, those in its archives aside.
+	maxChartFiles = 10_000
+
 	// maxKustomizeNodes is the most YAML nodes that a kustomization reads, at about 700 bytes of memory each.
 	maxKustomizeNodes = 1_000_000
 )
@@ -53,6 +56,8 @@ var (
 	errKustomizationLimit = fmt.Errorf("the build reads more kustomizations than the limit of %d: split the Release", maxKustomizations)
 	errKustomizeObjects   = fmt.Errorf("the kustomization reads more objects than the limit of %d: split the Release", maxKustomizeObjects)
 	errKustomizeNodes     = fmt.Errorf("the kustomization reads more YAML than the limit of %d values: split the Release", maxKustomizeNodes)
+
+	errChartFiles = fmt.Errorf("the chart has more files than the limit of %d: name those that it does not need in .helmignore", maxChartFiles)
 
 	errContainsSelf = errors.New("an anchor contains itself")
 )

@@ -14,9 +14,6 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
-// Variables are the values of the substitute mutations: for the mutation of an index, the values of its from.
-type Variables map[int]map[string]string
-
 // mutation is one change that is tried on every object. It says whether it is meant for the object.
 type mutation interface {
 	mutate(m *mutant) (meant bool, err error)

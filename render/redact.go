@@ -153,8 +153,8 @@ func (r *redactor) redact(message string) string {
 		message = strings.ReplaceAll(message, value, secretMask)
 	}
 	message = strings.Join(strings.Fields(message), " ")
-	if len(message) > maxKustomizeMessage {
-		message = strings.ToValidUTF8(message[:maxKustomizeMessage], "") + "…"
+	if half := maxKustomizeMessage / 2; len(message) > maxKustomizeMessage { // the cause is at the end
+		message = strings.ToValidUTF8(message[:half], "") + " … " + strings.ToValidUTF8(message[len(message)-half:], "")
 	}
 	return message
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +24,7 @@ const (
 
 // Options are what a Fetcher needs to work.
 type Options struct {
-	// Reader reads ConfigMaps and Secrets. Required.
+	// Reader reads ConfigMaps, Secrets and the objects of Flux, the latter unstructured. Required.
 	Reader client.Reader
 
 	// CacheDir is the folder for what was downloaded. It is created if need be, belongs to one process at a time, and what an
@@ -61,7 +62,7 @@ func (o Options) downloading(ctx context.Context) (context.Context, context.Canc
 
 // Request asks for the files of a source.
 type Request struct {
-	// Namespace is where the source's Secret, or the ConfigMap or Secret that it is, is read.
+	// Namespace is where the source's Secret, or the object that it is, is read.
 	Namespace string
 
 	Source v1alpha1.Source
@@ -75,6 +76,7 @@ type Fetcher struct {
 	objects objectReader
 	git     *gitFetcher
 	archive *archiveFetcher
+	flux    *fluxFetcher
 }
 
 // NewFetcher opens the cache and returns a Fetcher on it. It fails if the cache cannot be read or written, or an option makes no
@@ -102,10 +104,12 @@ func NewFetcher(o Options) (*Fetcher, error) {
 	objects := objectReader{reader: o.Reader, timeout: o.ResolveTimeout}
 	limits := limits{artifact: o.MaxArtifactSize, file: min(maxFileSize, o.MaxArtifactSize), entries: maxEntries}
 	broker := newBroker(cache, o.Now)
+	downloader := downloader{options: o, limits: limits, tmp: cache.path(tmpDir)}
 	return &Fetcher{
 		objects: objects,
 		git:     newGitFetcher(o, objects, broker, limits),
-		archive: newArchiveFetcher(o, objects, broker, limits),
+		archive: newArchiveFetcher(objects, broker, downloader),
+		flux:    &fluxFetcher{broker: broker, downloader: downloader, objects: objects},
 	}, nil
 }
 
@@ -119,11 +123,23 @@ func (f *Fetcher) Fetch(ctx context.Context, req Request) (*Artifact, error) {
 		return f.git.fetch(ctx, req.Namespace, src.Git, req.MaxAge)
 	case src.Archive != nil:
 		return f.archive.fetch(ctx, req.Namespace, src.Archive, req.MaxAge)
+	case src.From != nil && slices.Contains(FluxKinds, src.From.Kind):
+		return f.flux.fetch(ctx, req.Namespace, src.From, req.MaxAge)
 	case src.From != nil:
 		return f.objects.fetch(ctx, req.Namespace, src.From)
 	default:
 		return nil, errors.New("fetch source: none of git, archive and from is set")
 	}
+}
+
+// ErrNoObject says that an object of the cluster is not there.
+var ErrNoObject = errors.New("does not exist")
+
+// ReadObject reads what a ConfigMap or Secret holds, by key. The error names the object, wraps ErrNoObject if it is not there, and never
+// holds a value.
+func ReadObject(ctx context.Context, reader client.Reader, namespace string, kind v1alpha1.FromKind, name string) (map[string][]byte, error) {
+	objects := objectReader{reader: reader, timeout: DefaultResolveTimeout}
+	return objects.files(ctx, namespace, &v1alpha1.FromSource{Kind: kind, Name: name})
 }
 
 // objectReader reads objects of the cluster, with a deadline.
@@ -138,15 +154,10 @@ func (r objectReader) get(ctx context.Context, kind, namespace, name string, obj
 	defer cancel()
 	err := r.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
 	if apierrors.IsNotFound(err) {
-		return notFoundError{fmt.Sprintf("%s %s/%s does not exist", kind, namespace, name)}
+		return fmt.Errorf("%s %s/%s %w", kind, namespace, name, ErrNoObject)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s %s/%s: %w", kind, namespace, name, err)
 	}
 	return nil
 }
-
-// notFoundError says that an object of the cluster is not there.
-type notFoundError struct{ message string }
-
-func (e notFoundError) Error() string { return e.message }

@@ -143,6 +143,7 @@ type SubstituteMutation struct {
 type ValuesReference struct {
 	// kind is ConfigMap or Secret.
 	// +required
+	// +kubebuilder:validation:Enum=ConfigMap;Secret
 	Kind FromKind `json:"kind"`
 
 	// name is the name of the object.

@@ -122,7 +122,7 @@ type Source struct {
 	// +optional
 	Archive *ArchiveSource `json:"archive,omitempty"`
 
-	// from is an object in the namespace of the Release that holds the files.
+	// from is an object in the namespace of the Release that holds the files, or says where they are.
 	// +optional
 	From *FromSource `json:"from,omitempty"`
 }
@@ -134,6 +134,8 @@ func (s Source) Path() string {
 		return s.Git.Path
 	case s.Archive != nil:
 		return s.Archive.Path
+	case s.From != nil:
+		return s.From.Path
 	default:
 		return ""
 	}
@@ -224,10 +226,14 @@ type ArchiveSource struct {
 	Path string `json:"path,omitempty"`
 }
 
-// FromSource is an object in the namespace of the Release whose keys are file names and whose values are the files.
+// FromSource is an object in the namespace of the Release that holds the files, or says where they are.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || !(self.kind in ['ConfigMap', 'Secret'])",message="path is for the kinds of Flux: a ConfigMap or Secret has no folders"
 type FromSource struct {
-	// kind is ConfigMap or Secret.
+	// kind is ConfigMap or Secret, whose keys are file names and whose values are the files; or one of Flux, whose artifact is taken from
+	// its status: GitRepository, OCIRepository, Bucket, HelmChart or ExternalArtifact of source.toolkit.fluxcd.io/v1.
 	// +required
+	// +kubebuilder:validation:Enum=ConfigMap;Secret;GitRepository;OCIRepository;Bucket;HelmChart;ExternalArtifact
 	Kind FromKind `json:"kind"`
 
 	// name is the name of the object.
@@ -235,17 +241,26 @@ type FromSource struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+
+	// path is the folder in the artifact of Flux, relative to its root. Default: the root. A path that leaves the artifact is rejected.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="must be relative and must not contain '..'"
+	Path string `json:"path,omitempty"`
 }
 
-// FromKind is the kind of an object that holds files.
-//
-// +kubebuilder:validation:Enum=ConfigMap;Secret
+// FromKind is the kind of an object that is read.
 type FromKind string
 
 // The kinds that a FromSource can name.
 const (
-	FromConfigMap FromKind = "ConfigMap"
-	FromSecret    FromKind = "Secret"
+	FromConfigMap        FromKind = "ConfigMap"
+	FromSecret           FromKind = "Secret"
+	FromGitRepository    FromKind = "GitRepository"
+	FromOCIRepository    FromKind = "OCIRepository"
+	FromBucket           FromKind = "Bucket"
+	FromHelmChart        FromKind = "HelmChart"
+	FromExternalArtifact FromKind = "ExternalArtifact"
 )
 
 // LocalObjectReference names an object in the namespace of the Release.
@@ -260,16 +275,20 @@ type LocalObjectReference struct {
 // RenderSpec is how files become objects.
 type RenderSpec struct {
 	// type is how the files are read. Plain takes every .yaml, .yml and .json file of the folder and its subfolders as Kubernetes
-	// objects. Kustomize builds the kustomization in the folder. Auto is Kustomize where the folder has a kustomization file, else
-	// Plain. Default Auto.
+	// objects. Kustomize builds the kustomization in the folder. Helm templates the chart in the folder. Auto is Helm where the folder has
+	// a Chart.yaml, Kustomize where it has a kustomization file, else Plain. Default Auto.
 	// +optional
 	// +kubebuilder:default=Auto
 	Type RenderType `json:"type,omitempty"`
+
+	// helm is how a chart is rendered. It is ignored if the folder is not rendered as a chart.
+	// +optional
+	Helm *HelmRender `json:"helm,omitempty"`
 }
 
 // RenderType is how files become objects.
 //
-// +kubebuilder:validation:Enum=Auto;Plain;Kustomize
+// +kubebuilder:validation:Enum=Auto;Plain;Kustomize;Helm
 type RenderType string
 
 // The ways in which files become objects.
@@ -277,6 +296,7 @@ const (
 	RenderAuto      RenderType = "Auto"
 	RenderPlain     RenderType = "Plain"
 	RenderKustomize RenderType = "Kustomize"
+	RenderHelm      RenderType = "Helm"
 )
 
 // DeletionPolicy is what happens to the applied objects when a Release is deleted.

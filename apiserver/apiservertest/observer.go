@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/apiserver"
+	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/internal/manifests"
 	"github.com/convoy-dev/convoy/internal/pki"
 	"github.com/convoy-dev/convoy/internal/testenv"
@@ -84,6 +85,10 @@ func observerOptions(tb testing.TB, env *testenv.Environment) observer.Options {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	in, err := inputs.New(user.Config, reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	differ, err := observer.NewDiffer(user.Config)
 	if err != nil {
 		tb.Fatal(err)
@@ -93,7 +98,7 @@ func observerOptions(tb testing.TB, env *testenv.Environment) observer.Options {
 		tb.Fatal(err)
 	}
 	return observer.Options{
-		Reader: reader, Store: store, Fetcher: fetcher, Differ: differ,
+		Reader: reader, Store: store, Fetcher: fetcher, Inputs: in, Differ: differ,
 		ClientName: manifests.ObserverClientName, Metrics: observer.NewMetrics(prometheus.NewRegistry()), Log: testr.NewWithInterface(tb, testr.Options{}),
 	}
 }
@@ -117,6 +122,12 @@ func (o *Observer) sign(tb testing.TB, name string, template *x509.Certificate) 
 		tb.Fatal(err)
 	}
 	return filepath.Join(o.dir, name+".crt"), filepath.Join(o.dir, name+".key")
+}
+
+// Renew gives it a new certificate, as a renewal does while it runs.
+func (o *Observer) Renew(tb testing.TB) {
+	tb.Helper()
+	o.sign(tb, "server", pki.Server("renewed"))
 }
 
 // Behind lets convoy-apiserver ask the observer.

@@ -23,6 +23,7 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/controllers"
+	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/source"
 	"github.com/convoy-dev/convoy/webhooks"
@@ -124,9 +125,14 @@ func addReconciler(ctx context.Context, mgr ctrl.Manager, opts options, store *r
 	if err != nil {
 		return fmt.Errorf("flag --source-cache-dir: %w", err)
 	}
+	in, err := inputs.New(mgr.GetConfig(), reader)
+	if err != nil {
+		return err
+	}
 	reconciler := controllers.New(controllers.ReleaseReconciler{
 		Client:                reader,
 		Fetcher:               fetcher,
+		Inputs:                in,
 		Store:                 store,
 		Targets:               targets,
 		Memory:                apply.NewMemory(clock.RealClock{}),

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/observer"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/source"
@@ -84,6 +85,10 @@ func newServer(config *rest.Config, opts options, store *renderstore.Store, mete
 	if err != nil {
 		return nil, fmt.Errorf("flag --source-cache-dir: %w", err)
 	}
+	in, err := inputs.New(config, reader)
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
 	differ, err := observer.NewDiffer(config)
 	if err != nil {
 		return nil, err
@@ -93,6 +98,7 @@ func newServer(config *rest.Config, opts options, store *renderstore.Store, mete
 		Store:                 store,
 		OwnStore:              strings.HasPrefix(opts.renderStoreURL, "mem:"),
 		Fetcher:               fetcher,
+		Inputs:                in,
 		Differ:                differ,
 		DefaultServiceAccount: opts.defaultServiceAccount,
 		ClientName:            opts.clientName,

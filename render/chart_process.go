@@ -1,0 +1,134 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Templates of a chart are programs: they may loop for ever, or fill the memory. text/template cannot be stopped from outside, so they
+// run in a process of their own, which can. It is this program once more, with this variable in its environment and nothing else.
+const chartProcess = "CONVOY_CHART_PROCESS"
+
+const (
+	// chartTime is how long the templates of a chart may take.
+	chartTime = 30 * time.Second
+
+	// chartMemory is the most bytes of memory that they may take.
+	chartMemory = 1 << 30
+
+	// maxChartOutput is the most bytes that they may make. It is more than a render may have, as its encoding is shorter.
+	maxChartOutput = 2 * MaxBytes
+)
+
+// namedText is a file or values with a name.
+type namedText struct {
+	Name string `json:"name"`
+	Text []byte `json:"text"`
+}
+
+// chartRequest is what the process gets.
+type chartRequest struct {
+	Files        []namedText  `json:"files"`  // of the chart, by path in it
+	Values       []namedText  `json:"values"` // later ones win
+	Name         string       `json:"name"`
+	Namespace    string       `json:"namespace"`
+	Capabilities Capabilities `json:"capabilities"`
+	SkipCRDs     bool         `json:"skipCRDs"`
+}
+
+// chartAnswer is what the process gives.
+type chartAnswer struct {
+	Manifests []chartManifest `json:"manifests"`
+	Error     string          `json:"error"`
+}
+
+func init() {
+	if os.Getenv(chartProcess) != "" {
+		os.Exit(serveChart(os.Stdin, os.Stdout))
+	}
+}
+
+// serveChart is what the process does.
+func serveChart(in io.Reader, out io.Writer) int {
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: chartMemory, Max: chartMemory}); err != nil {
+		return 1
+	}
+	var request chartRequest
+	if err := json.NewDecoder(in).Decode(&request); err != nil {
+		return 1
+	}
+	var answer chartAnswer
+	manifests, err := helmTemplate(request)
+	if err != nil {
+		answer.Error = err.Error()
+	} else {
+		answer.Manifests = manifests
+	}
+	if err := json.NewEncoder(out).Encode(answer); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// templateChart runs the templates of a chart in a process of their own.
+func templateChart(ctx context.Context, request chartRequest) ([]chartManifest, error) {
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program to run templates with: %w", err)
+	}
+	bounded, cancel := context.WithTimeout(ctx, chartTime)
+	defer cancel()
+	cmd := exec.CommandContext(bounded, program)
+	cmd.Env = []string{chartProcess + "=1"}
+	cmd.Stdin = bytes.NewReader(encoded)
+	out := &boundedBuffer{limit: maxChartOutput, full: cancel}
+	cmd.Stdout = out
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case out.exceeded:
+		return nil, fmt.Errorf("its templates make more than %d MiB", maxChartOutput>>20)
+	case errors.Is(bounded.Err(), context.DeadlineExceeded):
+		return nil, fmt.Errorf("its templates take longer than %s", chartTime)
+	case err != nil:
+		return nil, fmt.Errorf("its templates cannot be run within %d MiB of memory: %w", chartMemory>>20, err)
+	}
+	var answer chartAnswer
+	if err := json.Unmarshal(out.kept.Bytes(), &answer); err != nil {
+		return nil, fmt.Errorf("read what its templates made: %w", err)
+	}
+	if answer.Error != "" {
+		return nil, errors.New(answer.Error)
+	}
+	return answer.Manifests, nil
+}
+
+// boundedBuffer keeps what is written up to a limit, and calls full at the end of it.
+type boundedBuffer struct {
+	kept     bytes.Buffer
+	limit    int
+	full     func()
+	exceeded bool
+}
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.kept.Len()+len(p) > b.limit {
+		b.exceeded = true
+		b.full()
+		return 0, io.ErrShortBuffer
+	}
+	return b.kept.Write(p)
+}
