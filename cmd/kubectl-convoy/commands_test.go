@@ -27,7 +27,7 @@ func commands() map[string]*cobra.Command {
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	all := commands()
-	for _, path := range []string{"list", "get", "pin", "unpin", "sync"} {
+	for _, path := range []string{"list", "get", "history", "diff", "show", "pin", "unpin", "sync"} {
 		if all["kubectl convoy release "+path] == nil {
 			t.Errorf("there is no command %s", path)
 		}
@@ -81,6 +81,13 @@ func TestAWrongCommandLineIsAUsageError(t *testing.T) {
 		"release pin podinfo -o wide":                 `there is no format "wide"`,
 		"release list -o jsonx":                       "use one of json, kyaml, name, wide, yaml",
 		"release get podinfo -o table":                "there is no format",
+		"release history podinfo --limit -1":          "want a number of entries",
+		"release history podinfo --limit some":        "--limit",
+		"release history":                             "needs the name of a Release",
+		"release diff podinfo --render sha256:1234":   "a render is sha256: and 64 lower-case hex digits",
+		"release diff podinfo -o wide":                `there is no format "wide"`,
+		"release show podinfo --render=":              "a render is sha256: and 64 lower-case hex digits",
+		"release show podinfo -o wide":                `there is no format "wide"`,
 		"release sync podinfo -o wide":                "there is no format",
 		"version now":                                 "takes no arguments",
 		"version -o name":                             "use json or yaml",

@@ -110,7 +110,7 @@ func (c *cli) completeRef(cmd *cobra.Command, args []string, typed string) ([]st
 	var refs []string
 	if _, history, err := k.history(ctx, args[0], pageSize); err == nil {
 		for _, entry := range history.Items {
-			refs = append(refs, cobra.CompletionWithDesc(entry.RenderRef, joinNonEmpty(" ", marks(entry), entry.Summary)))
+			refs = append(refs, cobra.CompletionWithDesc(inTheFormOf(typed, entry.RenderRef), joinNonEmpty(" ", marks(entry), entry.Summary)))
 		}
 	} else {
 		_, release, err := k.release(ctx, args[0])
@@ -118,9 +118,19 @@ func (c *cli) completeRef(cmd *cobra.Command, args []string, typed string) ([]st
 			cobra.CompErrorln(err.Error())
 			return nil, cobra.ShellCompDirectiveError
 		}
-		refs = statusRefs(release.Status)
+		for _, ref := range statusRefs(release.Status) {
+			refs = append(refs, inTheFormOf(typed, ref))
+		}
 	}
 	return startingWith(typed, refs), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// inTheFormOf is a ref without sha256: if the user has begun to type its digits.
+func inTheFormOf(typed, ref string) string {
+	if hexDigits.MatchString(typed) {
+		return strings.TrimPrefix(ref, refScheme)
+	}
+	return ref
 }
 
 // namesOf lists names that begin with what was typed.

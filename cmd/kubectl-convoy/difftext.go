@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ var actions = []struct {
 	{subresources.ChangeUpdate, "to update", yellow},
 	{subresources.ChangeDelete, "to delete", red},
 	{subresources.ChangeKeep, "to keep", plain},
-	{subresources.ChangeRefuse, "to be refused", red},
+	{subresources.ChangeRefuse, "refused", red},
 }
 
 // writeDiff writes a diff for people.
@@ -108,18 +109,31 @@ func summaryOf(changes []subresources.ReleaseChange) line {
 	for _, change := range changes {
 		count[change.Action]++
 	}
+	refused := count[subresources.ChangeRefuse]
 	var parts []string
 	for _, a := range actions {
 		if n := count[a.action]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, a.counted))
 		}
+		delete(count, a.action)
+	}
+	for _, unknown := range slices.Sorted(maps.Keys(count)) { // to this version of the plugin
+		parts = append(parts, fmt.Sprintf("%d to %s", count[unknown], unknown))
 	}
 	counts := strings.Join(parts, ", ")
 	switch {
-	case count[subresources.ChangeRefuse] > 0:
-		return line{red, "The apply would be refused, and nothing would change: " + counts}
+	case refused > 0:
+		return line{red, fmt.Sprintf("%s\nThe apply would be refused because of %s, and nothing would change", counts, objects(refused))}
 	case !slices.ContainsFunc(changes, differs):
 		return line{plain, joinNonEmpty(": ", "Nothing would change", counts)}
 	}
 	return line{plain, counts}
+}
+
+// objects counts objects.
+func objects(n int) string {
+	if n == 1 {
+		return "1 object"
+	}
+	return fmt.Sprintf("%d objects", n)
 }

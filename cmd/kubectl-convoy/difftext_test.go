@@ -94,7 +94,8 @@ keep PersistentVolumeClaim apps/data
 refuse Service apps/podinfo
   note: another Release owns it: web/podinfo
 
-The apply would be refused, and nothing would change: 1 to create, 1 to update, 1 to delete, 1 to keep, 1 to be refused
+1 to create, 1 to update, 1 to delete, 1 to keep, 1 refused
+The apply would be refused because of 1 object, and nothing would change
 `},
 		"colored": {true, `
 from 3a5f0c9be1d2 (current) to b7e1406f9c33 (stored https://git.example.com/team/podinfo.git@main@sha1:9f00)
@@ -126,7 +127,8 @@ keep PersistentVolumeClaim apps/data
 {red}refuse Service apps/podinfo{}
   note: another Release owns it: web/podinfo
 
-{red}The apply would be refused, and nothing would change: 1 to create, 1 to update, 1 to delete, 1 to keep, 1 to be refused{}
+{red}1 to create, 1 to update, 1 to delete, 1 to keep, 1 refused
+The apply would be refused because of 1 object, and nothing would change{}
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +178,8 @@ func TestTheSummaryOfADiffCountsWhatWouldHappen(t *testing.T) {
 		"Nothing would change: 2 to keep": of("keep", "keep"),
 		"1 to create, 2 to update":        of("update", "create", "update"),
 		"1 to delete, 1 to keep":          of("keep", "delete"),
-		"The apply would be refused, and nothing would change: 1 to update, 1 to be refused": of("refuse", "update"),
+		"1 to update, 2 to frobnicate":    of("frobnicate", "update", "frobnicate"), // of a newer server
+		"1 to update, 2 refused\nThe apply would be refused because of 2 objects, and nothing would change": of("refuse", "update", "refuse"),
 	} {
 		if got := summaryOf(changes).text; got != want {
 			t.Errorf("%v: got %q, want %q", changes, got, want)

@@ -28,8 +28,10 @@ const exitCodes = `Exit codes:
   3  --wait ended without success: the time is up, it cannot be applied, or the wait was interrupted; what was asked for stays set
   4  you answered no`
 
-// errDiffers is what diff returns where something would change. That is no error, so it is not reported: the code says it.
-var errDiffers = &exitError{codeDiffers, errors.New("something would change")}
+// ownExitCodes tells where there are others.
+const ownExitCodes = `
+
+"release diff" has those of kubectl diff; see its help.`
 
 // diffExitCodes tells users of those of diff.
 const diffExitCodes = `Exit codes, as those of kubectl diff:
@@ -47,6 +49,9 @@ func (e *exitError) Error() string { return e.err.Error() }
 
 // Unwrap is the error without the code.
 func (e *exitError) Unwrap() error { return e.err }
+
+// errDiffers is what diff returns where something would change. That is no error, so it is not reported: the code says it.
+var errDiffers = &exitError{codeDiffers, errors.New("something would change")}
 
 // usageError is a command line that makes no sense, and the command whose help says what does.
 func usageError(cmd *cobra.Command, format string, args ...any) error {

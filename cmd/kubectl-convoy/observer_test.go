@@ -308,6 +308,10 @@ func rendersAreCompletedFromTheHistory(t *testing.T, w *world) {
 	if got := completed(t.Context(), w.vera, s.namespace, "release diff podinfo --render", s.older[:20]); len(got) != 1 {
 		t.Errorf("the beginning of one completes to %q", got)
 	}
+	got := completed(t.Context(), w.vera, s.namespace, "release diff podinfo --render", short(s.older))
+	if want := strings.TrimPrefix(s.older, refScheme) + "\tConfigMap/files@sha256:" + short(s.older); len(got) != 1 || got[0] != want {
+		t.Errorf("digits complete to %q, want %q", got, want)
+	}
 	w.observer.Use(func(*observer.Options) {})
 	if diff := cmp.Diff([]string{s.current}, completed(t.Context(), w.vera, s.namespace, "release diff podinfo --render", "")); diff != "" {
 		t.Errorf("without a store (-want +got):\n%s", diff)

@@ -14,7 +14,7 @@ func newRoot(c *cli) *cobra.Command {
 		Short:       "Freeze, roll back and look at Releases",
 		Long: `Freeze, roll back and look at the Releases of convoy.
 
-` + exitCodes,
+` + exitCodes + ownExitCodes,
 		Example: `  # What runs here?
   kubectl convoy release list
 
@@ -49,7 +49,7 @@ func newRelease(c *cli) *cobra.Command {
 		Long: `Work with Releases: see what runs, since when and why, what was applied before and what the next apply would change; hold a Release on one
 render, let it go, and ask for a sync.
 
-` + exitCodes,
+` + exitCodes + ownExitCodes,
 		Example: `  kubectl convoy release list --all-namespaces
   kubectl convoy release get podinfo
   kubectl convoy release history podinfo
