@@ -244,7 +244,7 @@ func TestAnArchiveWithAnotherDigestIsRefused(t *testing.T) {
 	content := tarFiles(t, appFiles)
 	server := serveFile(t, tarFiles(t, map[string]string{"evil.yaml": "evil\n"}), nil)
 	req := archiveRequest(server.URL+"/app.tgz", sumOf(content), "")
-	w.fail(req, "fetch "+server.URL+"/app.tgz: its digest is sha256:", "and not "+sumOf(content)+" as the source says")
+	w.fail(req, "fetch "+server.URL+"/app.tgz: the digest of what the server sends is sha256:", "and not "+sumOf(content)+" as the source says")
 	w.wantCached()
 	w.wantNoLeftovers()
 	server.set(content, nil)

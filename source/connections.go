@@ -2,7 +2,6 @@ package source
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -62,7 +61,13 @@ func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.other.RoundTrip(req)
 }
 
-// close ends the connections.
+// client is an HTTP client over them. They are not kept for another request.
+func (c *connections) client() *http.Client {
+	c.own.DisableKeepAlives, c.other.DisableKeepAlives = true, true
+	return &http.Client{Transport: c, CheckRedirect: followSafely}
+}
+
+// close ends the connections that wait for another request.
 func (c *connections) close() {
 	c.own.CloseIdleConnections()
 	c.other.CloseIdleConnections()
@@ -77,45 +82,6 @@ func followSafely(req *http.Request, via []*http.Request) error {
 		return errors.New("the server redirects from https:// to another scheme, which is refused")
 	}
 	return nil
-}
-
-// download is a GET request of a file.
-type download struct {
-	url         *url.URL
-	credentials credentials
-	what        string // what the URL is of, for messages
-	etag        string // of the content that need not be sent again
-}
-
-// do sends the request. The response has the status 200, or 304 if there is an etag; closing its body ends the connections.
-func (d download) do(ctx context.Context) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	// A transport that finds this header leaves the body alone, which may be gzip itself.
-	req.Header.Set("Accept-Encoding", "identity")
-	if d.credentials.authorization() != "" {
-		req.Header.Set("Authorization", d.credentials.authorization())
-	}
-	if d.etag != "" {
-		req.Header.Set("If-None-Match", d.etag)
-	}
-	via := newConnections(d.url, d.credentials)
-	res, err := (&http.Client{Transport: via, CheckRedirect: followSafely}).Do(req)
-	if err != nil {
-		via.close()
-		return nil, err
-	}
-	if res.StatusCode != http.StatusNotModified || d.etag == "" {
-		err = d.credentials.refusal(res, d.what)
-	}
-	if err != nil {
-		_ = res.Body.Close()
-		via.close()
-		return nil, err
-	}
-	return res, nil
 }
 
 // refusal is the error of a response that is not 200 OK, without what the server wrote, since that is a page for people at best.

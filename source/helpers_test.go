@@ -222,7 +222,8 @@ func (c *cluster) Get(ctx context.Context, key client.ObjectKey, into client.Obj
 		return err
 	}
 	for _, obj := range c.objects {
-		if client.ObjectKeyFromObject(obj) == key && reflect.TypeOf(obj) == reflect.TypeOf(into) {
+		if client.ObjectKeyFromObject(obj) == key && reflect.TypeOf(obj) == reflect.TypeOf(into) &&
+			obj.GetObjectKind().GroupVersionKind() == into.GetObjectKind().GroupVersionKind() {
 			reflect.ValueOf(into).Elem().Set(reflect.ValueOf(obj.DeepCopyObject()).Elem())
 			return nil
 		}

@@ -56,7 +56,9 @@ func TestASourceIsExactlyOne(t *testing.T) {
 		"git":             {gitSpec, nil},
 		"from":            {"source: {from: {kind: ConfigMap, name: app}}", nil},
 		"none":            {"source: {}", wrong},
+		"archive":         {`source: {archive: {url: "https://example.com/app.tgz"}}`, nil},
 		"both":            {`source: {git: {url: "https://git.example.com/app.git"}, from: {kind: ConfigMap, name: app}}`, wrong},
+		"two of three":    {`source: {archive: {url: "https://example.com/app.tgz"}, from: {kind: ConfigMap, name: app}}`, wrong},
 		"no source":       {"suspend: true", []string{"spec.source: Required value"}},
 		"git without url": {"source: {git: {}}", []string{"spec.source.git.url: Required value"}},
 	})
