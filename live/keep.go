@@ -66,6 +66,8 @@ func (p Policy) Keeps(owner Owner, id render.ObjectID, obj *unstructured.Unstruc
 		return "it is not this Release's any more"
 	case annotation == v1alpha1.PruneDisabled:
 		return "its annotation " + v1alpha1.PruneAnnotation + " says " + v1alpha1.PruneDisabled
+	case annotation == "" && obj.GetAnnotations()[v1alpha1.HelmResourcePolicyAnnotation] == v1alpha1.HelmResourcePolicyKeep:
+		return "its annotation " + v1alpha1.HelmResourcePolicyAnnotation + " says " + v1alpha1.HelmResourcePolicyKeep
 	case !p.Delete:
 		return p.KeptBecause
 	case slices.Contains(protected, id.GroupKind()) && annotation != v1alpha1.PruneEnabled:

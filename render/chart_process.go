@@ -9,8 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Templates of a chart are programs: they may loop for ever, or fill the memory. text/template cannot be stopped from outside, so they
@@ -27,6 +30,9 @@ const (
 	// maxChartOutput is the most bytes that they may make. It is more than a render may have, as its encoding is shorter.
 	maxChartOutput = 2 * MaxBytes
 )
+
+// chartGate lets as many charts be templated at once as there are processors, so that their memory is bounded together.
+var chartGate = semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0)))
 
 // namedText is a file or values with a name.
 type namedText struct {
@@ -84,6 +90,10 @@ func templateChart(ctx context.Context, request chartRequest) ([]chartManifest, 
 	if err != nil {
 		return nil, err
 	}
+	if err := chartGate.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait to run its templates: %w", err)
+	}
+	defer chartGate.Release(1)
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program to run templates with: %w", err)

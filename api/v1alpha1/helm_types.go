@@ -4,6 +4,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
+// HelmResourcePolicyAnnotation on an object with the value HelmResourcePolicyKeep is what PruneAnnotation with PruneDisabled is, for charts.
+const (
+	HelmResourcePolicyAnnotation = "helm.sh/resource-policy"
+	HelmResourcePolicyKeep       = "keep"
+)
+
 // HelmRender is how a chart is rendered: as helm template does it, without the cluster.
 type HelmRender struct {
 	// releaseName is .Release.Name in the templates. Default: the name of the Release, at most 53 characters.
