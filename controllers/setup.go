@@ -77,7 +77,11 @@ func (r *ReleaseReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 		watched: map[schema.GroupVersionKind]*watch{},
 	}
 	r.Watcher = watches
-	return c.Watch(watches.watchDefinitions())
+	if err := c.Watch(watches.watchDefinitions()); err != nil {
+		return err
+	}
+	flux := &fluxWatches{cache: mgr.GetCache(), readers: files, ends: map[string]context.CancelFunc{}}
+	return c.Watch(flux.definitions(targets))
 }
 
 // syncRequested lets sync requests through.

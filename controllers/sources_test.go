@@ -1,0 +1,201 @@
+package controllers_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/source"
+)
+
+// archives serves tar.gz archives by path.
+type archives struct {
+	*httptest.Server
+	mu      sync.Mutex
+	content map[string][]byte
+}
+
+func serveArchives() *archives {
+	a := &archives{content: map[string][]byte{}}
+	a.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		a.mu.Lock()
+		content, ok := a.content[req.URL.Path]
+		a.mu.Unlock()
+		if !ok {
+			http.NotFound(rw, req)
+			return
+		}
+		_, _ = rw.Write(content)
+	}))
+	DeferCleanup(a.Close)
+	return a
+}
+
+// put serves these files, and returns the digest of their archive.
+func (a *archives) put(path string, files map[string]string) (digest string) {
+	GinkgoHelper()
+	content := tarGzip(files)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.content[path] = content
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func tarGzip(files map[string]string) []byte {
+	GinkgoHelper()
+	var b bytes.Buffer
+	zipped := gzip.NewWriter(&b)
+	w := tar.NewWriter(zipped)
+	for name, content := range files {
+		Expect(w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o644})).To(Succeed())
+		_, err := w.Write([]byte(content))
+		Expect(err).NotTo(HaveOccurred())
+	}
+	Expect(w.Close()).To(Succeed())
+	Expect(zipped.Close()).To(Succeed())
+	return b.Bytes()
+}
+
+// realFetcher fetches from the outside.
+func (w *world) realFetcher() *source.Fetcher {
+	GinkgoHelper()
+	fetcher, err := source.NewFetcher(source.Options{Reader: env.Client, CacheDir: GinkgoTB().TempDir(), Now: w.clock.Now})
+	Expect(err).NotTo(HaveOccurred())
+	return fetcher
+}
+
+// gitRepositories is the definition of one of Flux's kinds, as far as convoy looks at it.
+const gitRepositories = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gitrepositories.source.toolkit.fluxcd.io}
+spec:
+  group: source.toolkit.fluxcd.io
+  scope: Namespaced
+  names: {kind: GitRepository, listKind: GitRepositoryList, plural: gitrepositories, singular: gitrepository}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+// gitRepository creates a GitRepository, as soon as the server serves them.
+func (w *world) gitRepository(name string) *unstructured.Unstructured {
+	GinkgoHelper()
+	obj := object("apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: " + name + ", namespace: " + w.namespace + "}\n")
+	Eventually(func() error { return env.Client.Create(context.Background(), obj) }).
+		WithTimeout(30 * time.Second).WithPolling(50 * time.Millisecond).Should(Succeed())
+	return obj
+}
+
+// artifactStatus is the status that Flux gives an object with this artifact.
+func artifactStatus(url, digest, revision string) string {
+	return fmt.Sprintf(`{"artifact":{"url":%q,"digest":%q,"revision":%q},"conditions":[{"type":"Ready","status":"True","reason":"Succeeded","message":"stored artifact"}]}`,
+		url, digest, revision)
+}
+
+var _ = Describe("The sources of a Release", func() {
+	It("are an archive, which is followed", func() {
+		w, server := newWorld(), serveArchives()
+		w.controller.Fetcher = w.realFetcher()
+		digest := server.put("/app.tgz", map[string]string{"app/deploy/a.yaml": configMap("a", "one"), "app/README.md": "no manifest"})
+		w.create("app", func(r *v1alpha1.Release) {
+			r.Spec.Source = v1alpha1.Source{Archive: &v1alpha1.ArchiveSource{URL: server.URL + "/app.tgz", Path: "app/deploy"}}
+		})
+		release := w.settle("app")
+		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
+		Expect(release.Status.LastSuccessful.Revision).To(Equal(digest))
+		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "one"))
+
+		digest = server.put("/app.tgz", map[string]string{"app/deploy/a.yaml": configMap("a", "two")})
+		w.clock.SetTime(w.clock.Now().Add(10 * time.Minute))
+		Expect(w.settle("app").Status.LastSuccessful.Revision).To(Equal(digest))
+		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "two"))
+
+		By("a digest that the archive does not have")
+		w.edit("app", func(r *v1alpha1.Release) {
+			r.Spec.Source.Archive.Digest = "sha256:b8b6d9c85cc37db860f808ab6251044ae69d6f674f59bf645e0c09c1c315898d"
+		})
+		w.pass("app")
+		release = w.get("app")
+		Expect(condition(release, v1alpha1.ConditionRendered)).To(Equal(failed))
+		Expect(message(release, v1alpha1.ConditionRendered)).To(ContainSubstring("the digest of what the server sends is " + digest))
+		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "two"))
+	})
+
+	It("are an object of Flux, whose definition may come later and whose every change starts a pass", func() {
+		clusterOfItsOwn()
+		w, server := newWorld(), serveArchives()
+		w.watch()
+		w.controller.Fetcher = w.realFetcher()
+		w.create("app", func(r *v1alpha1.Release) {
+			r.Spec.Source = v1alpha1.Source{From: &v1alpha1.FromSource{Kind: v1alpha1.FromGitRepository, Name: "podinfo", Path: "deploy"}}
+		})
+		w.says("the cluster does not have the kind GitRepository of source.toolkit.fluxcd.io/v1: is Flux installed?")
+
+		Expect(env.Client.Create(context.Background(), object(gitRepositories))).To(Succeed())
+		repository := w.gitRepository("podinfo")
+		digest := server.put("/1.tar.gz", map[string]string{"deploy/a.yaml": configMap("a", "one")})
+		setStatus(repository, artifactStatus(server.URL+"/1.tar.gz", digest, "main@sha1:1"))
+		Expect(w.ready("app").Status.LastSuccessful.Revision).To(Equal("main@sha1:1"))
+		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "one"))
+
+		By("a new artifact, long before the interval is over")
+		digest = server.put("/2.tar.gz", map[string]string{"deploy/a.yaml": configMap("a", "two")})
+		setStatus(repository, artifactStatus(server.URL+"/2.tar.gz", digest, "main@sha1:2"))
+		w.runs("main@sha1:2")
+		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "two"))
+
+		By("an object that is not ready")
+		setStatus(repository, `{"conditions":[{"type":"Ready","status":"False","reason":"GitOperationFailed","message":"no such branch"}]}`)
+		w.says("GitRepository " + w.namespace + "/podinfo is not ready: no such branch")
+
+		By("a definition that is deleted and comes back")
+		remove(object(gitRepositories))
+		Eventually(func() *unstructured.Unstructured {
+			return find(crdVersion, crdKind, "", "gitrepositories.source.toolkit.fluxcd.io")
+		}).
+			WithTimeout(time.Minute).Should(BeNil())
+		Expect(env.Client.Create(context.Background(), object(gitRepositories))).To(Succeed())
+		repository = w.gitRepository("podinfo")
+		digest = server.put("/3.tar.gz", map[string]string{"deploy/a.yaml": configMap("a", "three")})
+		setStatus(repository, artifactStatus(server.URL+"/3.tar.gz", digest, "main@sha1:3"))
+		w.runs("main@sha1:3")
+	})
+})
+
+// says waits until the running controller says this of the source.
+func (w *world) says(text string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		release := w.get("app")
+		g.Expect(condition(release, v1alpha1.ConditionRendered)).To(Equal(failed))
+		g.Expect(message(release, v1alpha1.ConditionRendered)).To(ContainSubstring(text))
+	}).WithTimeout(30 * time.Second).WithPolling(50 * time.Millisecond).Should(Succeed())
+}
+
+// runs waits until the running controller has deployed this revision.
+func (w *world) runs(revision string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		release := w.get("app")
+		g.Expect(release.Status.LastSuccessful).NotTo(BeNil())
+		g.Expect(release.Status.LastSuccessful.Revision).To(Equal(revision))
+	}).WithTimeout(time.Minute).WithPolling(50 * time.Millisecond).Should(Succeed())
+}
