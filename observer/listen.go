@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
@@ -41,6 +44,7 @@ func Listen(ctx context.Context, listener net.Listener, certificates Certificate
 func NewHTTPServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,
+		ErrorLog:          slog.NewLogLogger(logr.ToSlogHandler(log.Log.WithName("http")), slog.LevelInfo),
 		ReadHeaderTimeout: headerDeadline,
 		WriteTimeout:      writeDeadline,
 		IdleTimeout:       idleDeadline,

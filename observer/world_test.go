@@ -47,6 +47,7 @@ type world struct {
 	faults     *faultstore.Faults // of what the observer reads
 	events     *eventLog
 	controller *controllers.ReleaseReconciler
+	changes    []func(*observer.Options)
 }
 
 // newWorld makes a world with a store on disk.
@@ -80,10 +81,11 @@ func newWorldWithStore(url string) *world {
 }
 
 // observe changes with what the observer answers, until the spec ends.
-func (w *world) observe(changes ...func(*observer.Options)) {
+func (w *world) observe(change func(*observer.Options)) {
+	w.changes = append(w.changes, change)
 	watcher.Use(func(o *observer.Options) {
 		o.Log = logger.WithName("observer")
-		for _, change := range changes {
+		for _, change := range w.changes {
 			change(o)
 		}
 	})
