@@ -135,6 +135,7 @@ var _ = Describe("The API", func() {
 		}
 		Expect(verbs).To(Equal(map[string][]string{
 			"releases": {}, "releases/pin": {"delete", "get", "patch", "update"}, "releases/sync": {"create"},
+			"releases/history": {"get"}, "releases/diff": {"get"}, "releases/render": {"get"},
 		}))
 	})
 
@@ -146,7 +147,7 @@ var _ = Describe("The API", func() {
 			}
 		}
 		read("/openapi/v2", &v2)
-		for _, subresource := range []string{"pin", "sync"} {
+		for _, subresource := range []string{"pin", "sync", "history", "diff", "render"} {
 			Expect(v2.Paths).To(HaveKey("/apis/" + subresources.GroupVersion.String() + "/namespaces/{namespace}/releases/{name}/" + subresource))
 		}
 		spec := v2.Definitions["dev.convoy.subresources.v1alpha1.ReleasePinSpec"]
@@ -158,8 +159,20 @@ var _ = Describe("The API", func() {
 			}
 		}
 		read("/openapi/v3/apis/"+subresources.GroupVersion.String(), &v3)
+		for _, kind := range []string{"ReleaseHistory", "ReleaseDiff", "ReleaseRender"} {
+			Expect(v3.Components.Schemas).To(HaveKey("dev.convoy.subresources.v1alpha1." + kind))
+		}
 		pin := v3.Components.Schemas["dev.convoy.subresources.v1alpha1.ReleasePin"]
 		Expect(string(pin["x-kubernetes-group-version-kind"])).To(MatchJSON(`[{"group":"subresources.convoy.dev","kind":"ReleasePin","version":"v1alpha1"}]`))
+	})
+
+	It("answers 503 for what the observer serves, and says so, where there is none", func() {
+		release := applied(env.Namespace(GinkgoTB()))
+		for _, subresource := range []string{"history", "diff", "render"} {
+			a := admin().send(http.MethodGet, release, subresource, "", "", nil)
+			Expect(a.code).To(Equal(http.StatusServiceUnavailable))
+			Expect(a.status().Message).To(ContainSubstring("--observer-url"))
+		}
 	})
 
 	It("has no Releases of its own", func() {

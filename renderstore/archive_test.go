@@ -266,3 +266,32 @@ func TestArchiveOfNoKubernetesNameIsAnError(t *testing.T) {
 		t.Errorf("keys are now %v", got)
 	}
 }
+
+func TestSizeIsThatOfTheStoredRender(t *testing.T) {
+	onEveryDriver(t, func(t *testing.T, f fixture) {
+		archive, r := f.Archive("team", "app"), newRender(t, 1)
+		if _, err := archive.Size(t.Context(), r.Ref()); !errors.Is(err, renderstore.ErrNotFound) {
+			t.Errorf("before it is stored: got %v, want ErrNotFound", err)
+		}
+		if err := archive.Put(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		size, err := archive.Size(t.Context(), r.Ref())
+		if err != nil || size != int64(len(r.Bytes())) {
+			t.Errorf("got %d, %v, want %d", size, err, len(r.Bytes()))
+		}
+		if _, err := f.Archive("team", "other").Size(t.Context(), r.Ref()); !errors.Is(err, renderstore.ErrNotFound) {
+			t.Errorf("of another Release: got %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestSizeWithoutAStoreIsErrDisabled(t *testing.T) {
+	store, err := renderstore.Open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Archive("team", "app").Size(t.Context(), ref(1)); !errors.Is(err, renderstore.ErrDisabled) {
+		t.Errorf("got %v, want ErrDisabled", err)
+	}
+}
