@@ -46,14 +46,19 @@ func (f *fight) until() time.Time {
 	return f.lastPutBack().Add(pause)
 }
 
-// begin forgets the fights of a Release if they belong to something else than the cause of this pass, such as another render.
-func (m *Memory) begin(release types.UID, cause string) {
+// begin forgets the fights of a Release if they belong to something else than the cause of this pass, such as another render, and what
+// was seen if it was seen with other rights.
+func (m *Memory) begin(req Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(release)
-	if known.cause != cause {
+	known := m.of(req.Owner.UID)
+	if known.cause != req.Cause {
 		clear(known.fights)
-		known.cause = cause
+		known.cause = req.Cause
+	}
+	if known.rights != req.Rights {
+		clear(known.seen)
+		known.rights = req.Rights
 	}
 }
 

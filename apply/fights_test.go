@@ -98,9 +98,9 @@ func TestAFightEndsWhenTheObjectStaysAsDesired(t *testing.T) {
 
 func TestAFightEndsWithAnotherCause(t *testing.T) {
 	r := begun(t)
-	r.memory.begin(testOwner.UID, "")
+	r.memory.begin(Request{Owner: testOwner})
 	r.wantDrift(false, "for the same cause")
-	r.memory.begin(testOwner.UID, "another render")
+	r.memory.begin(Request{Owner: testOwner, Cause: "another render"})
 	r.wantFights(0, "for another render")
 	r.wantDrift(true, "for another render")
 }

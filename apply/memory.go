@@ -36,6 +36,7 @@ type recollection struct {
 	seen   map[render.ObjectID]sighting
 	fights map[render.ObjectID]*fight
 	cause  string // what the fights belong to
+	rights string // whose rights the objects were seen with
 }
 
 // sighting is an object that was as desired.

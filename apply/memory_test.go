@@ -138,3 +138,19 @@ func TestAnObjectIsComparedInFullOnceAnHourAndNotAllAtOnce(t *testing.T) {
 		t.Error("a forgotten Release is remembered")
 	}
 }
+
+func TestOtherRightsSeeEveryObjectAnew(t *testing.T) {
+	memory := NewMemory(clocktesting.NewFakePassiveClock(time.Now()))
+	obj := object(t, applied)
+	item := Item{ID: render.IDOf(obj), Hash: "h"}
+	for _, tc := range []struct {
+		rights string
+		known  bool
+	}{{"deployer", false}, {"deployer", true}, {"viewer", false}, {"viewer", true}} {
+		memory.begin(Request{Owner: testOwner, Rights: tc.rights})
+		if _, known, _ := memory.recall(testOwner.UID, item.ID, "h"); known != tc.known {
+			t.Errorf("with the rights of %s: known %t, want %t", tc.rights, known, tc.known)
+		}
+		memory.remember(testOwner, item, obj, obj)
+	}
+}

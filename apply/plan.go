@@ -80,6 +80,9 @@ type Request struct {
 
 	// Cause is what makes the apply what it is, such as the render and the request for it: another one ends all fights.
 	Cause string
+
+	// Rights is whose rights the Client has: with others, every object is tried again.
+	Rights string
 }
 
 // Planner plans applies with the rights of one Release.
@@ -109,7 +112,7 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	if err := req.Policy.Budget(deletes(removals), len(req.Inventory)); err != nil {
 		return nil, err
 	}
-	p.Memory.begin(req.Owner.UID, req.Cause)
+	p.Memory.begin(req)
 	if err := p.lookAt(ctx, req, items); err != nil {
 		return nil, err
 	}

@@ -94,8 +94,10 @@ func (s Survey) known(ctx context.Context, subject Subject) (live.Health, bool) 
 // find says how an object that was read is. Where only what is not convoy's moved, such as its status, it is as it was.
 func (s Survey) find(subject Subject, obj *unstructured.Unstructured) Finding {
 	last, _, fresh := s.Memory.recall(s.Owner.UID, subject.ID, subject.Hash)
-	meta := live.MetadataOf(obj)
-	if fresh && (meta.ResourceVersion == last.baseline.ResourceVersion || last.baseline.Judge(meta) == live.Clean) {
+	switch {
+	case fresh && obj.GetResourceVersion() == last.baseline.ResourceVersion:
+		return Finding{AsDesired: true, Live: obj, Health: last.health}
+	case fresh && last.baseline.Judge(live.MetadataOf(obj)) == live.Clean:
 		return Finding{AsDesired: true, Live: obj, Health: s.Memory.move(s.Owner, last, obj)}
 	}
 	return Finding{Live: obj, Health: healthOf(s.Owner, subject.ID, obj)}

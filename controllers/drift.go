@@ -23,7 +23,7 @@ func (r *ReleaseReconciler) tellDrift(ctx context.Context, p pass, changes []app
 		}
 		r.Metrics.drift(change.Drift.Kind)
 		log.FromContext(ctx).Info("Drift put back", "object", change.ID.String(), "kind", string(change.Drift.Kind),
-			"managers", change.Drift.Managers, "fields", change.Drift.Fields)
+			"managers", someOf(change.Drift.Managers, ", "), "fields", someOf(change.Drift.Fields, ", "))
 		stories = append(stories, story(change.ID, *change.Drift))
 	}
 	if len(stories) > 0 {

@@ -3,6 +3,8 @@ package controllers_test
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -50,6 +52,34 @@ var _ = Describe("A pass", func() {
 		Entry("it is suspended", func(w *world) { w.edit("app", func(r *v1alpha1.Release) { r.Spec.Suspend = true }) }, "Unknown Suspended"),
 	)
 
+	It("renders again what could not be read from the disk, though the source did not change", func() {
+		w := newWorld()
+		w.create("app")
+		files := filesOf(map[string]string{"a.yaml": configMap("a", "one")})
+		w.source.Set("v1", brokenDisk{files})
+		w.pass("app")
+		release := w.get("app")
+		Expect(condition(release, v1alpha1.ConditionRendered)).To(Equal("False RenderFailed"))
+		Expect(message(release, v1alpha1.ConditionRendered)).To(ContainSubstring("cannot be read"))
+		Expect(condition(release, v1alpha1.ConditionReconciling)).To(Equal("True RenderFailed"), "it is tried again by itself")
+		w.source.Set("v1", files)
+		Expect(condition(w.settle("app"), v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
+	})
+
+	It("counts, once all is applied, what was done in all passes since the render came", func() {
+		w := newWorld()
+		w.create("app")
+		w.commit("v1", map[string]string{"a.yaml": inWave(0, aDeployment), "b.yaml": inWave(1, configMap("b", "one")), "c.yaml": inWave(2, configMap("c", "one"))})
+		w.pass("app")
+		Expect(w.events.all()).NotTo(ContainElement(HavePrefix("Normal Applied")))
+		w.becomeHealthy("a")
+		w.settle("app")
+		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Normal Applied"), HaveSuffix(": 3 created, 0 configured, 0 deleted"))))
+		merge(w.live("v1", "ConfigMap", "b"), `{"data":{"key":"theirs"}}`)
+		w.pass("app")
+		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Normal Applied"), HaveSuffix(": 0 created, 1 configured, 0 deleted"))))
+	})
+
 	It("does not ask a source that fails more often than the backoff says, and none more often than the interval", func() {
 		w := newWorld()
 		w.create("app")
@@ -64,3 +94,17 @@ var _ = Describe("A pass", func() {
 		Expect(w.pass("app").RequeueAfter).To(BeNumerically(">=", w.get("app").Spec.Interval.Duration))
 	})
 })
+
+// brokenDisk holds files and gives none of them out.
+type brokenDisk struct{ fs.FS }
+
+func (d brokenDisk) Open(name string) (fs.File, error) {
+	if name == "." {
+		return d.FS.Open(name)
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EIO}
+}
+
+func (d brokenDisk) ReadFile(name string) ([]byte, error) {
+	return nil, &fs.PathError{Op: "read", Path: name, Err: syscall.EIO}
+}

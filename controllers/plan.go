@@ -42,7 +42,8 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	}
 	plan, err := planner.Plan(ctx, apply.Request{
 		Owner: p.owner, Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
-		Cause: selection.Render.Ref().String() + " " + string(selection.Origin) + " " + syncRequest(p.release),
+		Cause:  selection.Render.Ref().String() + " " + string(selection.Origin) + " " + syncRequest(p.release),
+		Rights: r.serviceAccount(p.release),
 	})
 	var refused *live.PruneRefusedError
 	switch {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
+	"slices"
+	"syscall"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/render"
@@ -20,6 +23,9 @@ func (r *ReleaseReconciler) render(ctx context.Context, p pass, artifact *source
 	rendered, err := r.build(ctx, p.release, artifact, in)
 	if ctx.Err() != nil {
 		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "Rendering did not end in time: %w", ctx.Err())
+	}
+	if fromDisk(err) {
+		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "The files of %s cannot be read: %w", artifact.Summary(), err)
 	}
 	if err != nil {
 		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, OnChange, "%s does not render: %w", artifact.Summary(), err)
@@ -46,10 +52,19 @@ func (r *ReleaseReconciler) build(
 	}
 	var next built
 	next.render, next.err = render.FromSpec(ctx, artifact.FS, spec, in)
-	if ctx.Err() == nil { // else the error says nothing of the files
+	if ctx.Err() == nil && !fromDisk(next.err) { // else the error says nothing of the files
 		r.built.put(release.UID, string(sum[:]), next)
 	}
 	return next.render, next.err
+}
+
+// ofFiles are the errors of the operating system that files themselves are at fault for.
+var ofFiles = []syscall.Errno{syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL}
+
+// fromDisk says that an error is about where the files are kept, not about the files.
+func fromDisk(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && !slices.Contains(ofFiles, errno)
 }
 
 // built is what became of files.

@@ -86,12 +86,12 @@ func Compact(meta *metav1.ObjectMeta) {
 		return
 	}
 	meta.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsType: compacted, FieldsV1: traceOf(meta).encode()}}
-	values := make(map[string]string, len(meta.Annotations))
-	for name, value := range meta.Annotations {
+	annotations := meta.Annotations
+	meta.Annotations, meta.OwnerReferences, meta.Finalizers = nil, nil, nil
+	for name, value := range annotations {
 		d := digestOf(value)
-		values[name] = string(d[:])
+		metav1.SetMetaDataAnnotation(meta, name, string(d[:]))
 	}
-	meta.Annotations, meta.OwnerReferences, meta.Finalizers = values, nil, nil
 }
 
 // compacted marks, as the type of its fields, the only entry of managedFields in compact metadata.
