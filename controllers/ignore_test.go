@@ -1,16 +1,21 @@
 package controllers_test
 
 import (
+	"net/http"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/controllers"
 )
 
-// owners are the managers that own the replicas of a Deployment.
+// replicasOwners are the managers that own the replicas of a Deployment.
 func replicasOwners(obj *unstructured.Unstructured) []string {
 	var managers []string
 	for _, e := range obj.GetManagedFields() {
@@ -88,6 +93,28 @@ var _ = Describe("A field that is left to others", func() {
 		w.pass("app")
 		Expect(replicasOwners(web())).To(HaveExactElements(autoscaler))
 		Expect(replicas()).To(BeEquivalentTo(5))
+	})
+
+	It("is not reset by a write that an autoscaler overtakes", func() {
+		var once sync.Once
+		overtaken := rest.CopyConfig(env.Config)
+		overtaken.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodPatch && req.URL.Query().Get("dryRun") == "" && strings.HasSuffix(req.URL.Path, "/deployments/a") {
+					once.Do(func() { scaled(autoscaler, 7)(web()) })
+				}
+				return next.RoundTrip(req)
+			})
+		})
+		targets, err := controllers.NewTargets(overtaken)
+		Expect(err).NotTo(HaveOccurred())
+		w.controller.Targets = targets
+		w.commit("two", deployment("web:2"))
+		w.pass("app")
+		Expect(condition(w.get("app"), v1alpha1.ConditionApplied)).To(Equal("True Succeeded"))
+		Expect(web().Object["spec"].(map[string]any)["template"]).To(HaveKeyWithValue("spec", HaveKeyWithValue("containers", ContainElement(HaveKeyWithValue("image", "web:2")))))
+		Expect(replicas()).To(BeEquivalentTo(7))
+		Expect(replicasOwners(web())).To(HaveExactElements(autoscaler))
 	})
 
 	It("is set again when the object was deleted", func() {
