@@ -99,6 +99,9 @@ func (r *run) write(ctx context.Context, item Item) error {
 		return err
 	}
 	owner := r.plan.Owner
+	if result != item.Live { // it is not left to others
+		item.overridden = live.Overridden(sent, result)
+	}
 	r.Memory.remember(owner, item, result, sent)
 	if item.Drift != nil {
 		r.Memory.putBack(owner.UID, item.ID, *item.Drift)

@@ -101,6 +101,9 @@ func (p *Planner) try(ctx context.Context, owner live.Owner, item *Item) error {
 		return err
 	}
 	item.health = healthOf(owner, item.ID, item.Live)
+	if result != item.Live { // it is not left to others
+		item.overridden = live.Overridden(sent, result)
+	}
 	switch {
 	case item.Live == nil:
 		item.Action = Created

@@ -17,6 +17,7 @@ import (
 func entryOf(item Item, hash string) v1alpha1.InventoryEntry {
 	return v1alpha1.InventoryEntry{
 		Group: item.ID.Group, Version: item.GVK.Version, Kind: item.ID.Kind, Namespace: item.ID.Namespace, Name: item.ID.Name, Hash: hash,
+		Overridden: item.overridden,
 	}
 }
 

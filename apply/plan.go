@@ -38,10 +38,11 @@ type Item struct {
 	Drift   *Drift                     // how it came to differ, if it was as the render has it; nil otherwise
 	Held    bool                       // it is left as it is for now, since it is in a fight
 
-	position position
-	recorded bool        // the inventory says that it was applied as the render has it
-	settled  bool        // it is as desired without a dry run
-	health   live.Health // of what is there
+	position   position
+	recorded   bool        // the inventory says that it was applied as the render has it
+	overridden []string    // what the server's admission makes of it, for the inventory
+	settled    bool        // it is as desired without a dry run
+	health     live.Health // of what is there
 }
 
 // pending says that the object is to be written.
@@ -139,6 +140,7 @@ func (p *Planner) lookAt(ctx context.Context, req Request, items []Item) error {
 		found := findings[item.ID]
 		items[i].Live, items[i].settled, items[i].health = found.Live, found.AsDesired, found.Health
 		items[i].recorded = req.Inventory[item.ID].Hash == item.Hash
+		items[i].overridden = req.Inventory[item.ID].Overridden
 	}
 	return nil
 }

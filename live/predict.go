@@ -107,20 +107,33 @@ func (d *diff) predict(ctx context.Context, item *diffItem) (*Change, error) {
 			return nil, d.withoutValues(ctx, m, item, err)
 		}
 	}
-	trim(next)
-	if before != nil {
-		if before, err = m.normalize(before); err != nil {
+	return d.compare(item, m, before, desired, next)
+}
+
+// compare makes a change of a prediction; nil if there is none. The live object is nil if it is not there, or not to be shown.
+func (d *diff) compare(item *diffItem, m merger, live, sent, next *unstructured.Unstructured) (*Change, error) {
+	change := &Change{Action: Create, Next: next}
+	if item.live != nil {
+		change.Action = Update
+	}
+	overridden := false
+	if live != nil {
+		var err error
+		if change.Live, err = m.normalize(live); err != nil {
 			return nil, fmt.Errorf("normalise the live object: %w", err)
 		}
-		if trim(before); apiequality.Semantic.DeepEqual(before.Object, next.Object) {
-			return nil, nil
+		if overridden, err = override(next, change.Live, sent, live, d.Inventory[item.id].Overridden); err != nil {
+			return nil, err
 		}
+		trim(change.Live)
 	}
-	change := &Change{Action: Update, Live: before, Next: next}
-	if item.live == nil {
-		change.Action = Create
+	if trim(next); live != nil && apiequality.Semantic.DeepEqual(change.Live.Object, next.Object) {
+		return nil, nil
 	}
 	change.Notes = d.notes(item, m, change)
+	if overridden {
+		change.Notes = append(change.Notes, "fields that the server's admission changes each time are left as they are")
+	}
 	return change, nil
 }
 

@@ -8,6 +8,9 @@ import (
 // MaxInventoryEntries is the most entries that one Inventory holds; a Release with more objects has several.
 const MaxInventoryEntries = 1000
 
+// MaxOverridden is the most overridden fields that an entry of an Inventory holds.
+const MaxOverridden = 16
+
 // Inventory records objects that a Release applied. The controller alone writes it. An object is recorded before it is applied
 // and until it is gone, so that none is orphaned, whenever the controller dies.
 //
@@ -59,6 +62,14 @@ type InventoryEntry struct {
 	// object has succeeded.
 	// +optional
 	Hash string `json:"hash,omitempty"`
+
+	// overridden are fields that the server stored with another value than was applied, since its admission changes them: the start of the
+	// SHA-256 of a field and both its values, 16 hex digits each. A diff leaves them out for as long as both are as they were. Always empty
+	// for a Secret.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Overridden []string `json:"overridden,omitempty"`
 }
 
 // GroupVersionKind is the kind of the object with the version in which it was applied.
