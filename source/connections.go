@@ -86,22 +86,34 @@ func followSafely(req *http.Request, via []*http.Request) error {
 
 // refusal is the error of a response that is not 200 OK, without what the server wrote, since that is a page for people at best.
 func (c credentials) refusal(res *http.Response, what string) error {
-	status := fmt.Sprintf("the server answers %d %s", res.StatusCode, http.StatusText(res.StatusCode))
-	host := res.Request.URL.Host
-	switch code := res.StatusCode; {
-	case code == http.StatusOK:
+	if res.StatusCode == http.StatusOK {
 		return nil
-	case code != http.StatusUnauthorized && code != http.StatusForbidden && code != http.StatusNotFound:
-		return busy(res, errors.New(status))
-	case code == http.StatusNotFound:
-		return fmt.Errorf("%s: there is no such %s, or these credentials must not see it", status, what)
-	case c.none():
-		return fmt.Errorf("%s: it wants credentials, and secretRef names none", status)
-	case hostOf(res.Request.URL) != hostOf(firstOf(res.Request).URL), c.authorization() != "" && res.Request.Header.Get("Authorization") == "":
-		return fmt.Errorf("%s: the url redirects to %s, which is not sent the credentials of %s", status, host, c.secret)
-	default:
-		return fmt.Errorf("%s: it does not accept the credentials of %s", status, c.secret)
 	}
+	rejected := res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden
+	elsewhere := hostOf(res.Request.URL) != hostOf(firstOf(res.Request).URL) ||
+		c.authorization() != "" && res.Request.Header.Get("Authorization") == ""
+	if rejected && elsewhere && !c.none() {
+		return fmt.Errorf("%s: the url redirects to %s, which is not sent the credentials of %s", answers(res.StatusCode), res.Request.URL.Host, c.secret)
+	}
+	return busy(res, c.refused(res.StatusCode, what))
+}
+
+// refused is the error of a status.
+func (c credentials) refused(code int, what string) error {
+	switch rejected := code == http.StatusUnauthorized || code == http.StatusForbidden; {
+	case rejected && c.none():
+		return fmt.Errorf("%s: it wants credentials, and secretRef names none", answers(code))
+	case rejected:
+		return fmt.Errorf("%s: it does not accept the credentials of %s", answers(code), c.secret)
+	case code == http.StatusNotFound:
+		return fmt.Errorf("%s: there is no such %s, or these credentials must not see it", answers(code), what)
+	default:
+		return errors.New(answers(code))
+	}
+}
+
+func answers(code int) string {
+	return fmt.Sprintf("the server answers %d %s", code, http.StatusText(code))
 }
 
 // firstOf is the request that was sent before all redirects.

@@ -27,14 +27,16 @@ const (
 	keyTLSCert     = "tls.crt"
 	keyKeyFile     = "keyFile"
 	keyTLSKey      = "tls.key"
+	keyDocker      = ".dockerconfigjson"
 	keyIdentity    = "identity"
 	keyKnownHosts  = "known_hosts"
 )
 
 const (
-	httpsKeys = "an https:// URL takes username and password, or bearerToken; certFile and keyFile (or tls.crt and tls.key) for a client " +
-		"certificate; and caFile (or ca.crt) for a private CA"
-	sshKeys = "an ssh:// URL takes identity, a private key; password if it has a passphrase; and known_hosts"
+	tlsKeys   = "certFile and keyFile (or tls.crt and tls.key) for a client certificate; and caFile (or ca.crt) for a private CA"
+	httpsKeys = "an https:// URL takes username and password, or bearerToken; " + tlsKeys
+	ociKeys   = "an oci:// URL takes .dockerconfigjson, or username and password; " + tlsKeys
+	sshKeys   = "an ssh:// URL takes identity, a private key; password if it has a passphrase; and known_hosts"
 )
 
 // credentials are what a Release shows to a server. The zero value is none.
@@ -46,6 +48,7 @@ type credentials struct {
 
 	username, password string // both, for https
 	bearerToken        string
+	refreshToken       string            // for oci
 	certificates       []tls.Certificate // at most one, for https
 	roots              *x509.CertPool    // the system's and the Secret's; nil for the system's alone
 	signer             ssh.Signer
@@ -54,7 +57,7 @@ type credentials struct {
 
 // none says that the server is asked anonymously.
 func (c credentials) none() bool {
-	return c.password == "" && c.bearerToken == "" && len(c.certificates) == 0 && c.signer == nil
+	return c.password == "" && c.bearerToken == "" && c.refreshToken == "" && len(c.certificates) == 0 && c.signer == nil
 }
 
 // authorization is the header of that name; empty if there is none.
@@ -81,6 +84,9 @@ func (c credentials) secrets() []string {
 	}
 	if c.bearerToken != "" {
 		values = append(values, c.bearerToken)
+	}
+	if c.refreshToken != "" {
+		values = append(values, c.refreshToken)
 	}
 	return values
 }
@@ -134,33 +140,41 @@ func (r objectReader) credentials(
 
 // readHTTPS takes the credentials for https out of the data of a Secret.
 func (c *credentials) readHTTPS(data map[string][]byte) error {
-	c.username, c.password, c.bearerToken = line(data[keyUsername]), line(data[keyPassword]), line(data[keyBearerToken])
-	_, hasUsername := data[keyUsername]
-	if err := c.readTLS(data); err != nil {
+	if err := c.readTLS(data, httpsKeys); err != nil {
 		return err
 	}
-	switch {
-	case c.bearerToken != "" && (hasUsername || c.password != ""):
+	c.bearerToken = line(data[keyBearerToken])
+	_, hasUsername := data[keyUsername]
+	if c.bearerToken != "" && (hasUsername || len(data[keyPassword]) > 0) {
 		return fmt.Errorf("both bearerToken and username or password are set: %s", httpsKeys)
+	}
+	return c.readBasic(data, httpsKeys)
+}
+
+// readBasic takes a username and a password out of the data of a Secret, which must have some key that is expected.
+func (c *credentials) readBasic(data map[string][]byte, expected string) error {
+	c.username, c.password = line(data[keyUsername]), line(data[keyPassword])
+	_, hasUsername := data[keyUsername]
+	switch {
 	case hasUsername && c.password == "":
-		return missing(keyPassword, httpsKeys)
+		return missing(keyPassword, expected)
 	case !hasUsername && c.password != "":
-		return missing(keyUsername, httpsKeys)
+		return missing(keyUsername, expected)
 	case c.none() && c.roots == nil:
-		return fmt.Errorf("none of the keys expected is there: %s", httpsKeys)
+		return fmt.Errorf("none of the keys expected is there: %s", expected)
 	}
 	return nil
 }
 
 // readTLS takes a client certificate and a CA out of the data of a Secret.
-func (c *credentials) readTLS(data map[string][]byte) error {
+func (c *credentials) readTLS(data map[string][]byte, expected string) error {
 	cert, certName := either(data, keyCertFile, keyTLSCert)
 	key, keyName := either(data, keyKeyFile, keyTLSKey)
 	switch {
 	case len(cert) > 0 && len(key) == 0:
-		return missing(keyName, httpsKeys)
+		return missing(keyName, expected)
 	case len(cert) == 0 && len(key) > 0:
-		return missing(certName, httpsKeys)
+		return missing(certName, expected)
 	case len(cert) > 0:
 		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -80,11 +81,15 @@ func unwrapClient(err error) error {
 	}
 }
 
+// queries are the queries of URLs, which may hold signatures that give access.
+var queries = regexp.MustCompile(`(https?://[^\s?"]*)\?[^\s"]*`)
+
 // clean masks secrets and makes one short line of what is left.
 func clean(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
+	text = queries.ReplaceAllString(text, "$1")
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '

@@ -77,6 +77,7 @@ type Fetcher struct {
 	git     *gitFetcher
 	archive *archiveFetcher
 	flux    *fluxFetcher
+	oci     *ociFetcher
 }
 
 // NewFetcher opens the cache and returns a Fetcher on it. It fails if the cache cannot be read or written, or an option makes no
@@ -110,6 +111,7 @@ func NewFetcher(o Options) (*Fetcher, error) {
 		git:     newGitFetcher(o, objects, broker, limits),
 		archive: newArchiveFetcher(objects, broker, downloader),
 		flux:    &fluxFetcher{broker: broker, downloader: downloader, objects: objects},
+		oci:     &ociFetcher{broker: broker, downloader: downloader, objects: objects},
 	}, nil
 }
 
@@ -121,6 +123,8 @@ func (f *Fetcher) Fetch(ctx context.Context, req Request) (*Artifact, error) {
 	switch src := req.Source; {
 	case src.Git != nil:
 		return f.git.fetch(ctx, req.Namespace, src.Git, req.MaxAge)
+	case src.OCI != nil:
+		return f.oci.fetch(ctx, req.Namespace, src.OCI, req.MaxAge)
 	case src.Archive != nil:
 		return f.archive.fetch(ctx, req.Namespace, src.Archive, req.MaxAge)
 	case src.From != nil && slices.Contains(FluxKinds, src.From.Kind):
@@ -128,7 +132,7 @@ func (f *Fetcher) Fetch(ctx context.Context, req Request) (*Artifact, error) {
 	case src.From != nil:
 		return f.objects.fetch(ctx, req.Namespace, src.From)
 	default:
-		return nil, errors.New("fetch source: none of git, archive and from is set")
+		return nil, errors.New("fetch source: none of git, oci, archive and from is set")
 	}
 }
 

@@ -101,7 +101,7 @@ func TestAnObjectThatCannotBeReadIsNamed(t *testing.T) {
 	other.Namespace = "other"
 	w.fail(other, "Secret other/app does not exist")
 	w.fail(fromRequest("Pod", "app"), `kind "Pod" is neither ConfigMap nor Secret`)
-	w.fail(Request{}, "none of git, archive and from is set")
+	w.fail(Request{}, "none of git, oci, archive and from is set")
 
 	w.cluster.err = errors.New("forbidden")
 	w.fail(fromRequest(v1alpha1.FromConfigMap, "app"), "read ConfigMap team/app: forbidden")

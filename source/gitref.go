@@ -83,19 +83,30 @@ func resolveTag(adv *packp.AdvRefs, tag string) (target, error) {
 	return t, nil
 }
 
-// resolveSemver picks the tag with the highest version in the range, and of equal versions the last name.
+// resolveSemver picks the tag with the highest version in the range.
 func resolveSemver(adv *packp.AdvRefs, versions string) (target, error) {
+	var tags []string
+	for ref := range adv.References {
+		if tag, ok := strings.CutPrefix(ref, "refs/tags/"); ok {
+			tags = append(tags, tag)
+		}
+	}
+	tag, err := highestVersion(tags, versions)
+	if err != nil {
+		return target{}, err
+	}
+	return resolveTag(adv, tag)
+}
+
+// highestVersion is the tag with the highest version in the range, and of equal versions the last name.
+func highestVersion(tags []string, versions string) (string, error) {
 	constraint, err := semver.NewConstraint(versions)
 	if err != nil {
-		return target{}, fmt.Errorf("semver %q is no range of versions: %w", versions, err)
+		return "", fmt.Errorf("semver %q is no range of versions: %w", versions, err)
 	}
 	var best *semver.Version
 	var bestTag string
-	for ref := range adv.References {
-		tag, ok := strings.CutPrefix(ref, "refs/tags/")
-		if !ok {
-			continue
-		}
+	for _, tag := range tags {
 		// Strict, since 20240131 is a date and not the version 20240131.0.0.
 		version, err := semver.StrictNewVersion(strings.TrimPrefix(tag, "v"))
 		if err != nil || !constraint.Check(version) {
@@ -106,9 +117,9 @@ func resolveSemver(adv *packp.AdvRefs, versions string) (target, error) {
 		}
 	}
 	if best == nil {
-		return target{}, fmt.Errorf("the repository has no tag with a version in the range %q", versions)
+		return "", fmt.Errorf("the repository has no tag with a version in the range %q", versions)
 	}
-	return resolveTag(adv, bestTag)
+	return bestTag, nil
 }
 
 // resolveCommit cannot tell whether the commit exists, unless a branch or tag names it.

@@ -112,11 +112,15 @@ type ReleaseSpec struct {
 
 // Source is where the files of a Release come from.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.archive), has(self.from)].exists_one(x, x)",message="exactly one of git, archive and from must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.oci), has(self.archive), has(self.from)].exists_one(x, x)",message="exactly one of git, oci, archive and from must be set"
 type Source struct {
 	// git is a folder of a Git repository.
 	// +optional
 	Git *GitSource `json:"git,omitempty"`
+
+	// oci is a folder of an OCI artifact.
+	// +optional
+	OCI *OCISource `json:"oci,omitempty"`
 
 	// archive is a folder of a tar.gz or zip archive.
 	// +optional
@@ -132,6 +136,8 @@ func (s Source) Path() string {
 	switch {
 	case s.Git != nil:
 		return s.Git.Path
+	case s.OCI != nil:
+		return s.OCI.Path
 	case s.Archive != nil:
 		return s.Archive.Path
 	case s.From != nil:
@@ -195,6 +201,56 @@ type GitRef struct {
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
 	Commit string `json:"commit,omitempty"`
+}
+
+// OCISource is a folder of an OCI artifact: of the layer that Flux marks, or else of the first layer that is a tar.gz archive.
+type OCISource struct {
+	// url is the address of the repository: oci://host/path, without a tag or digest. Credentials in the URL are rejected; they belong
+	// into secretRef.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^oci://[^/]+/.')",message="must be like oci://registry.example.com/team/app"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('[[:space:]?#]')",message="must not have white space, a query or a fragment"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^oci://[^/]*@')",message="must not contain credentials: put them into the Secret that secretRef names"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^oci://[^/]*/.*[:@]')",message="must not have a tag or digest: put it into ref"
+	URL string `json:"url"`
+
+	// ref selects the artifact. Default: the tag latest.
+	// +optional
+	Ref OCIRef `json:"ref,omitzero"`
+
+	// secretRef names a Secret in the namespace of the Release: .dockerconfigjson, or username and password; certFile and keyFile (or
+	// tls.crt and tls.key) for a client certificate; caFile (or ca.crt) for a private CA.
+	// +optional
+	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
+
+	// path is the folder in the artifact, relative to its root. Default: the root. A path that leaves the artifact is rejected.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="must be relative and must not contain '..'"
+	Path string `json:"path,omitempty"`
+}
+
+// OCIRef selects an artifact. At most one member is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.tag), has(self.semver), has(self.digest)].filter(x, x).size() <= 1",message="at most one of tag, semver and digest may be set"
+type OCIRef struct {
+	// tag is the name of a tag.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`
+	Tag string `json:"tag,omitempty"`
+
+	// semver is a range, such as ">=1.2.0 <2.0.0"; the highest tag in it is deployed. Tags that are no versions are ignored.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Semver string `json:"semver,omitempty"`
+
+	// digest is the digest of the manifest: sha256: and 64 lower-case hex digits. While its files are in the cache, the registry is not
+	// asked.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	Digest string `json:"digest,omitempty"`
 }
 
 // ArchiveSource is a folder of a tar.gz or zip archive.

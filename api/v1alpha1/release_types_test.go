@@ -51,12 +51,13 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestASourceIsExactlyOne(t *testing.T) {
-	wrong := []string{"spec.source: Invalid value", "exactly one of git, archive and from must be set"}
+	wrong := []string{"spec.source: Invalid value", "exactly one of git, oci, archive and from must be set"}
 	tryExamples(t, map[string]example{
 		"git":             {gitSpec, nil},
 		"from":            {"source: {from: {kind: ConfigMap, name: app}}", nil},
 		"none":            {"source: {}", wrong},
 		"archive":         {`source: {archive: {url: "https://example.com/app.tgz"}}`, nil},
+		"oci":             {`source: {oci: {url: "oci://registry.example.com/team/app"}}`, nil},
 		"both":            {`source: {git: {url: "https://git.example.com/app.git"}, from: {kind: ConfigMap, name: app}}`, wrong},
 		"two of three":    {`source: {archive: {url: "https://example.com/app.tgz"}, from: {kind: ConfigMap, name: app}}`, wrong},
 		"no source":       {"suspend: true", []string{"spec.source: Required value"}},
@@ -143,6 +144,89 @@ func TestAPathStaysInTheRepository(t *testing.T) {
 	})
 }
 
+func TestAnArchiveHasAURLAndADigest(t *testing.T) {
+	of := func(fields string) string { return "source: {archive: {" + fields + "}}" }
+	url := func(url string) string { return of(`url: "` + url + `"`) }
+	with := func(fields string) string { return of(`url: "https://example.com/app.tgz", ` + fields) }
+	const field = "spec.source.archive.url: Invalid value"
+	scheme := []string{field, "must start with https:// or http://, for example https://example.com/team/app.tgz"}
+	digest := []string{"spec.source.archive.digest in body should match '^sha256:[0-9a-f]{64}$'"}
+	path := []string{"spec.source.archive.path: Invalid value", "must be relative and must not contain '..'"}
+	tryExamples(t, map[string]example{
+		"https":             {url("https://example.com/app.tgz"), nil},
+		"http":              {url("http://example.com/app.zip"), nil},
+		"everything":        {with(`digest: "sha256:` + strings.Repeat("0a", 32) + `", secretRef: {name: a}, path: deploy/prod`), nil},
+		"no url":            {of("path: a"), []string{"spec.source.archive.url: Required value"}},
+		"ssh":               {url("ssh://git@example.com/app.tgz"), scheme},
+		"file":              {url("file:///srv/app.tgz"), scheme},
+		"a query":           {url("https://example.com/app.tgz?token=hunter2"), []string{field, "must not have white space, a query or a fragment"}},
+		"a password":        {url("https://bob:hunter2@example.com/app.tgz"), []string{field, "must not contain credentials"}},
+		"a short digest":    {with(`digest: "sha256:0a"`), digest},
+		"another algorithm": {with(`digest: "sha512:` + strings.Repeat("0a", 64) + `"`), digest},
+		"upper case":        {with(`digest: "sha256:` + strings.Repeat("0A", 32) + `"`), digest},
+		"an absolute path":  {with("path: /etc"), path},
+		"a path up":         {with("path: a/../.."), path},
+	})
+}
+
+func TestAnOCISourceHasARepositoryAndAtMostOneReference(t *testing.T) {
+	of := func(fields string) string { return "source: {oci: {" + fields + "}}" }
+	url := func(url string) string { return of(`url: "` + url + `"`) }
+	with := func(fields string) string { return of(`url: "oci://registry.example.com:5000/team/app", ` + fields) }
+	const field = "spec.source.oci.url: Invalid value"
+	like := []string{field, "must be like oci://registry.example.com/team/app"}
+	inRef := []string{field, "must not have a tag or digest: put it into ref"}
+	sum := "sha256:" + strings.Repeat("0a", 32)
+	many := []string{"spec.source.oci.ref: Invalid value", "at most one of tag, semver and digest may be set"}
+	tryExamples(t, map[string]example{
+		"nothing but a url":     {with(""), nil},
+		"everything":            {with("ref: {tag: v1.0.0}, secretRef: {name: a}, path: deploy"), nil},
+		"a range":               {with(`ref: {semver: ">=1.0.0"}`), nil},
+		"a digest":              {with(`ref: {digest: "` + sum + `"}`), nil},
+		"no url":                {of("path: a"), []string{"spec.source.oci.url: Required value"}},
+		"https":                 {url("https://registry.example.com/team/app"), like},
+		"no repository":         {url("oci://registry.example.com"), like},
+		"no host":               {url("oci:///team/app"), like},
+		"a tag in the url":      {url("oci://registry.example.com/team/app:v1"), inRef},
+		"a digest in the url":   {url("oci://registry.example.com/team/app@" + sum), inRef},
+		"a password":            {url("oci://bob:hunter2@registry.example.com/app"), []string{field, "must not contain credentials"}},
+		"a query":               {url("oci://registry.example.com/app?a=b"), []string{field, "must not have white space, a query or a fragment"}},
+		"a tag and a range":     {with(`ref: {tag: v1, semver: "1"}`), many},
+		"a tag that is none":    {with(`ref: {tag: "a/b"}`), []string{"spec.source.oci.ref.tag in body should match"}},
+		"a digest that is none": {with(`ref: {digest: "sha256:0a"}`), []string{"spec.source.oci.ref.digest in body should match"}},
+		"an empty range":        {with(`ref: {semver: ""}`), []string{"spec.source.oci.ref.semver in body should be at least 1 chars long"}},
+		"a path up":             {with("path: ../a"), []string{"spec.source.oci.path: Invalid value", "must be relative"}},
+	})
+}
+
+func TestAPathIsForTheKindsOfFlux(t *testing.T) {
+	examples := map[string]example{}
+	for _, kind := range []string{"GitRepository", "OCIRepository", "Bucket", "HelmChart", "ExternalArtifact"} {
+		examples[kind] = example{"source: {from: {kind: " + kind + ", name: app, path: deploy}}", nil}
+	}
+	for _, kind := range []string{"ConfigMap", "Secret"} {
+		examples[kind] = example{"source: {from: {kind: " + kind + ", name: app, path: deploy}}",
+			[]string{"spec.source.from: Invalid value", "path is for the kinds of Flux: a ConfigMap or Secret has no folders"}}
+	}
+	examples["a path up"] = example{"source: {from: {kind: Bucket, name: app, path: ../a}}",
+		[]string{"spec.source.from.path: Invalid value", "must be relative and must not contain '..'"}}
+	tryExamples(t, examples)
+}
+
+func TestThePathOfASourceIsThatOfItsMember(t *testing.T) {
+	for want, source := range map[string]v1alpha1.Source{
+		"git":     {Git: &v1alpha1.GitSource{Path: "git"}},
+		"oci":     {OCI: &v1alpha1.OCISource{Path: "oci"}},
+		"archive": {Archive: &v1alpha1.ArchiveSource{Path: "archive"}},
+		"from":    {From: &v1alpha1.FromSource{Path: "from"}},
+		"":        {},
+	} {
+		if got := source.Path(); got != want {
+			t.Errorf("path %q, want %q", got, want)
+		}
+	}
+}
+
 func TestAReferenceHasAName(t *testing.T) {
 	long := strings.Repeat("a", 254)
 	tryExamples(t, map[string]example{
@@ -151,7 +235,7 @@ func TestAReferenceHasAName(t *testing.T) {
 		"a secret, empty":          {withGit(`secretRef: {name: ""}`), []string{"spec.source.git.secretRef.name in body should be at least 1 chars long"}},
 		"a secret, too long":       {withGit("secretRef: {name: " + long + "}"), []string{"spec.source.git.secretRef.name: Too long: may not be more than 253"}},
 		"from a Secret":            {"source: {from: {kind: Secret, name: app}}", nil},
-		"from another kind":        {"source: {from: {kind: Deployment, name: app}}", []string{`spec.source.from.kind: Unsupported value: "Deployment": supported values: "ConfigMap", "Secret"`}},
+		"from another kind":        {"source: {from: {kind: Deployment, name: app}}", []string{`spec.source.from.kind: Unsupported value: "Deployment": supported values: "ConfigMap", "Secret", "GitRepository", "OCIRepository", "Bucket", "HelmChart", "ExternalArtifact"`}},
 		"from without a kind":      {"source: {from: {name: app}}", []string{"spec.source.from.kind: Required value"}},
 		"from without a name":      {"source: {from: {kind: Secret}}", []string{"spec.source.from.name: Required value"}},
 		"from, empty":              {`source: {from: {kind: Secret, name: ""}}`, []string{"spec.source.from.name in body should be at least 1 chars long"}},
@@ -181,7 +265,8 @@ func TestEnumsListTheirValues(t *testing.T) {
 	tryExamples(t, map[string]example{
 		"Plain":                     {withField("render: {type: Plain}"), nil},
 		"Kustomize":                 {withField("render: {type: Kustomize}"), nil},
-		"Helm":                      {withField("render: {type: Helm}"), []string{`spec.render.type: Unsupported value: "Helm": supported values: "Auto", "Plain", "Kustomize"`}},
+		"Helm":                      {withField("render: {type: Helm}"), nil},
+		"an unknown renderer":       {withField("render: {type: helm}"), []string{`spec.render.type: Unsupported value: "helm": supported values: "Auto", "Plain", "Kustomize", "Helm"`}},
 		"Orphan":                    {withField("deletionPolicy: Orphan"), nil},
 		"an unknown policy":         {withField("deletionPolicy: orphan"), []string{`spec.deletionPolicy: Unsupported value: "orphan": supported values: "Delete", "Orphan"`}},
 		"a field that is not there": {withField("intervall: 1m"), []string{`unknown field "spec.intervall"`}},
