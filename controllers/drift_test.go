@@ -181,6 +181,23 @@ var _ = Describe("A running controller", func() {
 			ContainSubstring("/a was changed by kubectl-edit (data.key)"), ContainSubstring("/b was deleted"), ContainSubstring("/c had its owner labels changed")))
 	})
 
+	It("goes on as soon as the definition of a kind comes, whatever the backoff", func() {
+		w := newWorld()
+		group := w.namespace + ".example.com"
+		DeferCleanup(func() { deleteDefinition(group) })
+		requests := w.watch()
+		w.commit("one", map[string]string{"a.yaml": widget(group+"/v1", "a", "color")})
+		w.create("app")
+		Eventually(func() string { return condition(w.get("app"), v1alpha1.ConditionApplied) }).WithTimeout(20 * time.Second).Should(Equal("False DryRunFailed"))
+		for range 9 {
+			w.pass("app")
+		}
+		Expect(w.pass("app").RequeueAfter).To(BeNumerically(">=", time.Minute))
+		requests.quiet()
+		w.asUser("kubectl", definition(group, []string{"color"}, "v1"))
+		Eventually(func() string { return condition(w.get("app"), v1alpha1.ConditionApplied) }).WithTimeout(20 * time.Second).Should(Equal("True Succeeded"))
+	})
+
 	It("follows the health of what it deployed", func() {
 		w := newWorld()
 		requests := w.watch()

@@ -33,6 +33,9 @@ import (
 // settle joins the events of one object after the other into one pass.
 const settle = 500 * time.Millisecond
 
+// served is how long the API server may take to serve a kind whose definition is there.
+const served = 2 * time.Second
+
 var crdVersionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
 // Watches watches the metadata of the objects that carry an owner label, kind by kind as Releases deploy them.
@@ -182,10 +185,17 @@ func (w *Watches) begin(gvk schema.GroupVersionKind) error {
 	return nil
 }
 
-// watchDefinitions ends the watch of a kind whose definition is deleted, which would otherwise fail for ever.
+// watchDefinitions ends the watch of a kind whose definition is deleted, which would otherwise fail for ever, and lets Releases that may
+// have waited for a kind try again.
 func (w *Watches) watchDefinitions() crsource.Source {
 	return crsource.Kind[client.Object](w.cache, metadataOf(crdVersionKind), handler.Funcs{
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			if !e.IsInInitialList {
+				w.owners.retry(ctx, q)
+			}
+		},
+		UpdateFunc: func(ctx context.Context, _ event.UpdateEvent, q queue) { w.owners.retry(ctx, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ queue) {
 			resource, group, _ := strings.Cut(e.Object.GetName(), ".")
 			w.end(ctx, schema.GroupResource{Group: group, Resource: resource})
 		},
@@ -245,5 +255,20 @@ func (o owners) enqueue(ctx context.Context, obj client.Object, q queue) {
 	}
 	for _, release := range releases.Items {
 		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&release)}, settle)
+	}
+}
+
+// retry starts a pass of the Releases whose dry run failed.
+func (o owners) retry(ctx context.Context, q queue) {
+	releases := &v1alpha1.ReleaseList{}
+	if err := o.releases.List(ctx, releases); err != nil {
+		log.FromContext(ctx).Error(err, "The Releases that may wait for a kind cannot be listed")
+		return
+	}
+	for _, release := range releases.Items {
+		applied := meta.FindStatusCondition(release.Status.Conditions, v1alpha1.ConditionApplied)
+		if applied != nil && applied.Reason == v1alpha1.ReasonDryRunFailed {
+			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&release)}, served)
+		}
 	}
 }
