@@ -38,7 +38,9 @@ var arrows = map[string][]string{
 
 	"controllers": {"apply", "inputs", "live", "renderstore", "source", "render", "api/v1alpha1"},
 
-	"observer": {"live/builtin", "inputs", "live", "renderstore", "source", "render", "api/subresources/v1alpha1", "api/v1alpha1"},
+	"redact": {},
+
+	"observer": {"live/builtin", "inputs", "live", "redact", "renderstore", "source", "render", "api/subresources/v1alpha1", "api/v1alpha1"},
 
 	"apiserver":         {"apiserver/openapi", "api/subresources/v1alpha1", "api/v1alpha1"},
 	"apiserver/openapi": {"api/subresources/v1alpha1"},
@@ -50,7 +52,7 @@ var arrows = map[string][]string{
 	"cmd/convoy-controller-manager": {"controllers", "webhooks", "apply", "inputs", "live", "renderstore", "source", "render", "api/v1alpha1"},
 	"cmd/convoy-apiserver":          {"apiserver"},
 	"cmd/convoy-observer":           {"observer", "inputs", "renderstore", "source", "api/v1alpha1"},
-	"cmd/kubectl-convoy":            {"api/subresources/v1alpha1", "api/v1alpha1"},
+	"cmd/kubectl-convoy":            {"inputs", "redact", "render", "source", "api/subresources/v1alpha1", "api/v1alpha1"},
 
 	"internal/controlplane": {},
 	"internal/gitserver":    {},
@@ -65,7 +67,7 @@ var arrows = map[string][]string{
 var testSupport = []string{"internal/testenv", "internal/gitserver", "renderstore/faultstore", "apiserver/apiservertest"}
 
 // clusterless are the packages that need no cluster: not even their dependencies may bring a Kubernetes client along.
-var clusterless = []string{"api/v1alpha1", "render", "renderstore"}
+var clusterless = []string{"api/v1alpha1", "redact", "render", "renderstore"}
 
 // clients are the packages that talk to a Kubernetes API server.
 var clients = []string{"k8s.io/client-go/rest", "k8s.io/client-go/kubernetes", "sigs.k8s.io/controller-runtime/pkg/client"}

@@ -25,6 +25,7 @@
 //	render         pure: files and spec in, Render out
 //	renderstore    what was applied: renders, history, retention
 //	live           read only: what the cluster has, and whether it is healthy
+//	redact         keeps the values of Secrets out of what people see
 //	apply          the only package that writes target objects
 //	controllers    the order of the steps, failures to status, requeue
 //	apiserver      serves the pin of a Release and requests to sync it, behind kube-apiserver

@@ -10,6 +10,7 @@ import (
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/redact"
 )
 
 const (
@@ -30,7 +31,7 @@ type printer struct {
 }
 
 // print shows a change without values of Secrets: those of its objects, and the hidden ones.
-func (p *printer) print(change live.Change, hidden redactor) (subresources.ReleaseChange, error) {
+func (p *printer) print(change live.Change, hidden redact.Values) (subresources.ReleaseChange, error) {
 	shown := subresources.ReleaseChange{
 		Action:     subresources.ChangeAction(change.Action),
 		APIVersion: change.GVK.GroupVersion().String(),
@@ -38,9 +39,9 @@ func (p *printer) print(change live.Change, hidden redactor) (subresources.Relea
 		Namespace:  change.ID.Namespace,
 		Name:       change.ID.Name,
 	}
-	own := redactorOf(change.Live, change.Next)
+	own := redact.ValuesOf(change.Live, change.Next)
 	for _, note := range change.Notes {
-		shown.Notes = append(shown.Notes, hidden.text(own.text(note)))
+		shown.Notes = append(shown.Notes, hidden.Text(own.Text(note)))
 	}
 	switch change.Action {
 	case live.Create, live.Update, live.Delete:
@@ -52,7 +53,7 @@ func (p *printer) print(change live.Change, hidden redactor) (subresources.Relea
 // printObjects adds the patch and the unified diff, unless the diff shows enough already.
 func (p *printer) printObjects(change live.Change, shown subresources.ReleaseChange) (subresources.ReleaseChange, error) {
 	before, after := visible(change.Live), visible(change.Next)
-	maskSecrets(before, after)
+	redact.Secrets(before, after)
 	var texts [2][]byte
 	for i, obj := range []*unstructured.Unstructured{before, after} {
 		if obj == nil {

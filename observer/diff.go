@@ -16,6 +16,7 @@ import (
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/redact"
 	"github.com/convoy-dev/convoy/render"
 )
 
@@ -58,7 +59,7 @@ func (s *Server) changes(ctx context.Context, req request, to render.Render) ([]
 	if err != nil {
 		return nil, err
 	}
-	hidden := redactorOf(objects...)
+	hidden := redact.ValuesOf(objects...)
 	changes, err := s.Differ.Diff(ctx, live.DiffRequest{
 		Owner:     req.owner(),
 		Objects:   objects,
@@ -67,7 +68,7 @@ func (s *Server) changes(ctx context.Context, req request, to render.Render) ([]
 		Confined:  cmp.Or(req.release.Spec.ServiceAccountName, s.DefaultServiceAccount) != "",
 	})
 	if err != nil {
-		return nil, failure(metav1.StatusReasonServiceUnavailable, "the diff cannot be made: %w", hidden.err(err))
+		return nil, failure(metav1.StatusReasonServiceUnavailable, "the diff cannot be made: %w", hidden.Err(err))
 	}
 	p := &printer{to: cmp.Or(to.Ref().Short(), "nothing"), left: printedBytes}
 	shown := make([]subresources.ReleaseChange, 0, len(changes))
@@ -77,7 +78,7 @@ func (s *Server) changes(ctx context.Context, req request, to render.Render) ([]
 		}
 		next, err := p.print(change, hidden)
 		if err != nil {
-			return nil, fmt.Errorf("show the change of %s: %w", change.ID, hidden.err(err))
+			return nil, fmt.Errorf("show the change of %s: %w", change.ID, hidden.Err(err))
 		}
 		shown = append(shown, next)
 	}

@@ -9,6 +9,7 @@ import (
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/redact"
 	"github.com/convoy-dev/convoy/render"
 )
 
@@ -32,7 +33,7 @@ func (s *Server) render(ctx context.Context, req request) (runtime.Object, error
 	answer := &subresources.ReleaseRender{ObjectMeta: metadataOf(req.release), RenderRef: ref.String(), Objects: []runtime.RawExtension{}}
 	answer.SetGroupVersionKind(subresources.GroupVersion.WithKind("ReleaseRender"))
 	for _, object := range objects {
-		maskSecrets(object, nil)
+		redact.Secrets(object, nil)
 		raw, err := object.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("encode %s of render %s: %w", render.IDOf(object), ref, err)

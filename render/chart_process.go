@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -64,7 +63,7 @@ func init() {
 
 // serveChart is what the process does.
 func serveChart(in io.Reader, out io.Writer) int {
-	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: chartMemory, Max: chartMemory}); err != nil {
+	if err := limitMemory(chartMemory); err != nil {
 		return 1
 	}
 	var request chartRequest

@@ -1,12 +1,9 @@
-package observer
+package redact
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/convoy-dev/convoy/live"
-	"github.com/convoy-dev/convoy/render"
 )
 
 const (
@@ -20,17 +17,18 @@ const (
 // valueFields are the fields of a Secret that hold its values.
 var valueFields = []string{"data", "stringData"}
 
-func isSecret(obj *unstructured.Unstructured) bool {
-	return obj != nil && render.IDOf(obj).GroupKind() == live.SecretKind
+// IsSecret says whether an object is a Secret, of whatever version. None is none.
+func IsSecret(obj *unstructured.Unstructured) bool {
+	return obj != nil && obj.GroupVersionKind().GroupKind() == corev1.SchemeGroupVersion.WithKind("Secret").GroupKind()
 }
 
-// maskSecrets masks the values of a Secret on the two sides of a change, either of which may be nil: what is equal stays equal, and what is
+// Secrets masks the values of a Secret on the two sides of a change, either of which may be nil: what is equal stays equal, and what is
 // different stays different. It changes the objects. Other kinds stay as they are.
-func maskSecrets(before, after *unstructured.Unstructured) {
-	if !isSecret(before) && !isSecret(after) {
+func Secrets(before, after *unstructured.Unstructured) {
+	if !IsSecret(before) && !IsSecret(after) {
 		return
 	}
-	values := redactorOf(before, after)
+	values := ValuesOf(before, after)
 	left, right := contentOf(before), contentOf(after)
 	for _, field := range valueFields {
 		maskField(left, right, field)

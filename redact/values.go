@@ -1,4 +1,4 @@
-package observer
+package redact
 
 import (
 	"cmp"
@@ -14,14 +14,14 @@ import (
 // minValueLength is the length from which a value is looked for in other text. Shorter ones guard nothing, and are parts of ordinary words.
 const minValueLength = 4
 
-// redactor takes values of Secrets out of other text.
-type redactor struct{ replacer *strings.Replacer }
+// Values are values of Secrets that other text must not show.
+type Values struct{ replacer *strings.Replacer }
 
-// redactorOf knows the values of those of the objects that are Secrets.
-func redactorOf(objects ...*unstructured.Unstructured) redactor {
+// ValuesOf are the values of those of the objects that are Secrets.
+func ValuesOf(objects ...*unstructured.Unstructured) Values {
 	var values secretValues
 	for _, obj := range objects {
-		if !isSecret(obj) {
+		if !IsSecret(obj) {
 			continue
 		}
 		for _, field := range valueFields {
@@ -33,21 +33,21 @@ func redactorOf(objects ...*unstructured.Unstructured) redactor {
 	for _, value := range slices.Compact(slices.SortedFunc(slices.Values(values), longestFirst)) {
 		pairs = append(pairs, value, mask)
 	}
-	return redactor{strings.NewReplacer(pairs...)}
+	return Values{strings.NewReplacer(pairs...)}
 }
 
-// text is a text without the values.
-func (r redactor) text(text string) string { return r.replacer.Replace(text) }
+// Text is a text without the values.
+func (v Values) Text(text string) string { return v.replacer.Replace(text) }
 
 // shownIn says whether a text shows one of the values.
-func (r redactor) shownIn(text string) bool { return r.text(text) != text }
+func (v Values) shownIn(text string) bool { return v.Text(text) != text }
 
-// err is an error that does not show the values.
-func (r redactor) err(err error) error {
-	if err == nil || !r.shownIn(err.Error()) {
+// Err is an error that does not show the values. It is the error itself where that shows none.
+func (v Values) Err(err error) error {
+	if err == nil || !v.shownIn(err.Error()) {
 		return err
 	}
-	return errors.New(r.text(err.Error()))
+	return errors.New(v.Text(err.Error()))
 }
 
 // secretValues are values of Secrets in the forms in which other text may show them.

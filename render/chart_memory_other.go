@@ -1,0 +1,11 @@
+//go:build !unix
+
+package render
+
+import "runtime/debug"
+
+// limitMemory makes this process collect its garbage as if it had so many bytes of memory: these systems have no hard limit to set.
+func limitMemory(bytes int64) error {
+	debug.SetMemoryLimit(bytes)
+	return nil
+}
