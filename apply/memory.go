@@ -22,6 +22,9 @@ const (
 	spread         = 15 * time.Minute
 )
 
+// stillUnhealthy is how long an object that nobody touched is believed to be unhealthy: some fail by the time that they take.
+const stillUnhealthy = 15 * time.Second
+
 // Memory remembers which objects were last seen to be as desired, so that a pass over an untouched object needs no request for it. It is
 // safe: an object whose metadata tells that somebody changed it, or whose desired state changed, is tried on the server again. Losing
 // it costs dry runs and nothing else.
@@ -44,6 +47,7 @@ type sighting struct {
 	baseline live.Baseline
 	hash     string // of the object in the render
 	health   live.Health
+	at       time.Time // of the health
 	until    time.Time // when it is to be tried again, whatever its metadata says
 }
 
@@ -73,8 +77,9 @@ func (m *Memory) of(release types.UID) *recollection {
 func (m *Memory) remember(owner live.Owner, item Item, obj, sent *unstructured.Unstructured) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	until := m.clock.Now().Add(fullComparison - spread + rand.N(2*spread))
-	m.of(owner.UID).seen[item.ID] = sighting{live.BaselineOf(obj, sent), item.Hash, healthOf(owner, item.ID, obj), until}
+	now := m.clock.Now()
+	until := now.Add(fullComparison - spread + rand.N(2*spread))
+	m.of(owner.UID).seen[item.ID] = sighting{live.BaselineOf(obj, sent), item.Hash, healthOf(owner, item.ID, obj), now, until}
 }
 
 // recall returns the sighting of an object in the form that the render has now. It is fresh if it need not be tried again yet.
@@ -88,7 +93,7 @@ func (m *Memory) recall(release types.UID, id render.ObjectID, hash string) (s s
 
 // move notes that an object that is still as desired was seen at later metadata.
 func (m *Memory) move(owner live.Owner, s sighting, obj *unstructured.Unstructured) live.Health {
-	s.baseline, s.health = s.baseline.Moved(live.MetadataOf(obj)), healthOf(owner, render.IDOf(obj), obj)
+	s.baseline, s.health, s.at = s.baseline.Moved(live.MetadataOf(obj)), healthOf(owner, render.IDOf(obj), obj), m.clock.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner.UID).seen[render.IDOf(obj)] = s
@@ -100,6 +105,11 @@ func (m *Memory) drop(release types.UID, id render.ObjectID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.of(release).seen, id)
+}
+
+// healthIsKnown says that the health of an untouched object is what it was.
+func (m *Memory) healthIsKnown(s sighting) bool {
+	return s.health.Verdict == live.Healthy || m.clock.Since(s.at) < stillUnhealthy
 }
 
 // untouched says that metadata is what the sighting was made from, or older: then the event of what convoy wrote is still to come, and

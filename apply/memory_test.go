@@ -63,6 +63,31 @@ func TestAnUntouchedObjectIsNotRead(t *testing.T) {
 	}
 }
 
+func TestTheHealthOfAnUnhealthyObjectIsReadAgainInTime(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	memory := NewMemory(clock)
+	for manifest, want := range map[string]bool{
+		applied: true,
+		`{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: apps, uid: p, resourceVersion: "10"}, status: {phase: Pending}}`: false,
+	} {
+		obj := object(t, manifest)
+		item := Item{ID: render.IDOf(obj), GVK: obj.GroupVersionKind(), Hash: "h"}
+		memory.remember(testOwner, item, obj, obj)
+		survey := Survey{Memory: memory, Watch: seen{live.MetadataOf(obj)}, Owner: testOwner}
+		if _, known := survey.known(t.Context(), Subject{item.target(), "h"}); !known {
+			t.Errorf("%s: not known at once", item.ID)
+		}
+		clock.SetTime(clock.Now().Add(stillUnhealthy))
+		if _, known := survey.known(t.Context(), Subject{item.target(), "h"}); known != want {
+			t.Errorf("%s: known %t after %s, want %t", item.ID, known, stillUnhealthy, want)
+		}
+		survey.find(Subject{item.target(), "h"}, obj)
+		if _, known := survey.known(t.Context(), Subject{item.target(), "h"}); !known {
+			t.Errorf("%s: not known after it was read again", item.ID)
+		}
+	}
+}
+
 func TestAReadObjectIsTriedUnlessOnlyItsStatusMoved(t *testing.T) {
 	memory := NewMemory(clocktesting.NewFakePassiveClock(time.Now()))
 	obj := object(t, applied)

@@ -84,7 +84,7 @@ func (s Survey) Confirm(ctx context.Context, t live.Target) (live.Health, error)
 // known says that an object needs not to be read, and what its health is.
 func (s Survey) known(ctx context.Context, subject Subject) (live.Health, bool) {
 	last, _, fresh := s.Memory.recall(s.Owner.UID, subject.ID, subject.Hash)
-	if !fresh || s.Watch == nil {
+	if !fresh || s.Watch == nil || !s.Memory.healthIsKnown(last) {
 		return live.Health{}, false
 	}
 	meta, _ := s.Watch.Metadata(ctx, subject.Target)
@@ -95,7 +95,7 @@ func (s Survey) known(ctx context.Context, subject Subject) (live.Health, bool) 
 func (s Survey) find(subject Subject, obj *unstructured.Unstructured) Finding {
 	last, _, fresh := s.Memory.recall(s.Owner.UID, subject.ID, subject.Hash)
 	switch {
-	case fresh && obj.GetResourceVersion() == last.baseline.ResourceVersion:
+	case fresh && obj.GetResourceVersion() == last.baseline.ResourceVersion && s.Memory.healthIsKnown(last):
 		return Finding{AsDesired: true, Live: obj, Health: last.health}
 	case fresh && last.baseline.Judge(live.MetadataOf(obj)) == live.Clean:
 		return Finding{AsDesired: true, Live: obj, Health: s.Memory.move(s.Owner, last, obj)}
