@@ -28,6 +28,7 @@
 //	redact         keeps the values of Secrets out of what people see
 //	apply          the only package that writes target objects
 //	controllers    the order of the steps, failures to status, requeue
+//	observer       read only: history, diffs and stored renders, over HTTPS
 //	apiserver      serves the pin of a Release and requests to sync it, behind kube-apiserver
 //	webhooks       admission of pins
 //	config         the manifests of an installation, with the guard of the pins and the roles
