@@ -6,16 +6,24 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/pem"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/registry"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/source"
@@ -68,6 +76,22 @@ func tarGzip(files map[string]string) []byte {
 	Expect(w.Close()).To(Succeed())
 	Expect(zipped.Close()).To(Succeed())
 	return b.Bytes()
+}
+
+// pushOCI stores an artifact of Flux in the repository team/app of a registry, and returns its digest.
+func pushOCI(server *httptest.Server, tag string, files map[string]string) string {
+	GinkgoHelper()
+	repository, err := remote.NewRepository(strings.TrimPrefix(server.URL, "https://") + "/team/app")
+	Expect(err).NotTo(HaveOccurred())
+	repository.Client = server.Client()
+	ctx := context.Background()
+	layer, err := oras.PushBytes(ctx, repository, "application/vnd.cncf.flux.content.v1.tar+gzip", tarGzip(files))
+	Expect(err).NotTo(HaveOccurred())
+	manifest, err := oras.PackManifest(ctx, repository, oras.PackManifestVersion1_1, "application/vnd.cncf.flux.config.v1+json",
+		oras.PackManifestOptions{Layers: []ocispec.Descriptor{layer}})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(repository.Tag(ctx, manifest, tag)).To(Succeed())
+	return manifest.Digest.String()
 }
 
 // realFetcher fetches from the outside.
@@ -136,6 +160,31 @@ var _ = Describe("The sources of a Release", func() {
 		release = w.get("app")
 		Expect(condition(release, v1alpha1.ConditionRendered)).To(Equal(failed))
 		Expect(message(release, v1alpha1.ConditionRendered)).To(ContainSubstring("the digest of what the server sends is " + digest))
+		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "two"))
+	})
+
+	It("are an OCI artifact, whose tag is followed", func() {
+		w := newWorld()
+		w.controller.Fetcher = w.realFetcher()
+		server := httptest.NewTLSServer(registry.New(registry.Logger(log.New(GinkgoWriter, "", 0))))
+		DeferCleanup(server.Close)
+		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+		w.asUser("user", fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: registry}\ndata: {ca.crt: %s}\n", base64.StdEncoding.EncodeToString(ca)))
+		digest := pushOCI(server, "1.0.0", map[string]string{"deploy/a.yaml": configMap("a", "one")})
+		w.create("app", func(r *v1alpha1.Release) {
+			r.Spec.Source = v1alpha1.Source{OCI: &v1alpha1.OCISource{
+				URL: "oci://" + strings.TrimPrefix(server.URL, "https://") + "/team/app", Ref: v1alpha1.OCIRef{Semver: ">=1.0.0"},
+				SecretRef: &v1alpha1.LocalObjectReference{Name: "registry"}, Path: "deploy",
+			}}
+		})
+		release := w.settle("app")
+		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
+		Expect(release.Status.LastSuccessful.Revision).To(Equal("1.0.0@" + digest))
+		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "one"))
+
+		digest = pushOCI(server, "1.1.0", map[string]string{"deploy/a.yaml": configMap("a", "two")})
+		w.clock.SetTime(w.clock.Now().Add(10 * time.Minute))
+		Expect(w.settle("app").Status.LastSuccessful.Revision).To(Equal("1.1.0@" + digest))
 		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "two"))
 	})
 

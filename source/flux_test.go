@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
-	"github.com/convoy-dev/convoy/internal/gitserver"
 )
 
 // fluxStatus is an object of Flux with this status.
@@ -34,7 +33,7 @@ func condition(status, message string) []any {
 }
 
 func TestTheArtifactOfEveryKindOfFluxIsASource(t *testing.T) {
-	w := newWorld(t, gitserver.Options{})
+	w := newWorldWithoutGit(t)
 	content := tarFiles(t, appFiles)
 	server := serveFile(t, content, nil)
 	for _, kind := range FluxKinds {
@@ -49,7 +48,7 @@ func TestTheArtifactOfEveryKindOfFluxIsASource(t *testing.T) {
 }
 
 func TestAnArtifactOfFluxIsDownloadedOnce(t *testing.T) {
-	w := newWorld(t, gitserver.Options{})
+	w := newWorldWithoutGit(t)
 	content := tarFiles(t, appFiles)
 	server := serveFile(t, content, nil)
 	w.cluster.set(withArtifact(v1alpha1.FromGitRepository, server.URL+"/a.tar.gz", "main@sha1:1", content))
@@ -63,7 +62,7 @@ func TestAnArtifactOfFluxIsDownloadedOnce(t *testing.T) {
 }
 
 func TestAChangedObjectOfFluxIsFollowedAtOnce(t *testing.T) {
-	w := newWorld(t, gitserver.Options{})
+	w := newWorldWithoutGit(t)
 	old := tarFiles(t, appFiles)
 	server := serveFile(t, old, nil)
 	w.cluster.set(withArtifact(v1alpha1.FromBucket, server.URL+"/1.tar.gz", "1", old))
@@ -85,7 +84,7 @@ func TestAChangedObjectOfFluxIsFollowedAtOnce(t *testing.T) {
 }
 
 func TestAnArtifactWithAnotherDigestIsRefused(t *testing.T) {
-	w := newWorld(t, gitserver.Options{})
+	w := newWorldWithoutGit(t)
 	server := serveFile(t, tarFiles(t, map[string]string{"evil.yaml": "evil\n"}), nil)
 	w.cluster.set(withArtifact(v1alpha1.FromGitRepository, server.URL+"/a.tar.gz", "1", tarFiles(t, appFiles)))
 	w.fail(fromRequest(v1alpha1.FromGitRepository, "app"), "fetch GitRepository/app: artifact 1: the digest of what the server sends is sha256:")
@@ -94,7 +93,7 @@ func TestAnArtifactWithAnotherDigestIsRefused(t *testing.T) {
 }
 
 func TestAnObjectOfFluxWithoutAnArtifactIsNamedWithItsMessage(t *testing.T) {
-	w := newWorld(t, gitserver.Options{})
+	w := newWorldWithoutGit(t)
 	artifact := func(url, digest, revision string) map[string]any {
 		return map[string]any{"artifact": map[string]any{"url": url, "digest": digest, "revision": revision}}
 	}
@@ -127,7 +126,7 @@ func TestAnObjectOfFluxWithoutAnArtifactIsNamedWithItsMessage(t *testing.T) {
 }
 
 func TestAnObjectOfFluxInProgressKeepsItsLastArtifact(t *testing.T) {
-	w := newWorld(t, gitserver.Options{})
+	w := newWorldWithoutGit(t)
 	content := tarFiles(t, appFiles)
 	server := serveFile(t, content, nil)
 	obj := withArtifact(v1alpha1.FromOCIRepository, server.URL+"/a.tar.gz", "1", content)
@@ -137,7 +136,7 @@ func TestAnObjectOfFluxInProgressKeepsItsLastArtifact(t *testing.T) {
 }
 
 func TestAnObjectOfFluxThatCannotBeReadIsNamed(t *testing.T) {
-	w := newWorld(t, gitserver.Options{})
+	w := newWorldWithoutGit(t)
 	content := tarFiles(t, appFiles)
 	req := fromRequest(v1alpha1.FromHelmChart, "app")
 	w.fail(req, "fetch HelmChart/app: HelmChart team/app does not exist")
@@ -151,7 +150,7 @@ func TestAnObjectOfFluxThatCannotBeReadIsNamed(t *testing.T) {
 }
 
 func TestAnArtifactOfFluxIsNotSharedBetweenNamespaces(t *testing.T) {
-	w := newWorld(t, gitserver.Options{})
+	w := newWorldWithoutGit(t)
 	content := tarFiles(t, appFiles)
 	server := serveFile(t, content, nil)
 	obj := withArtifact(v1alpha1.FromExternalArtifact, server.URL+"/a.tar.gz", "1", content)

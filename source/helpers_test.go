@@ -39,13 +39,21 @@ type world struct {
 // newWorld starts it; the repository app.git has one commit, with app.yaml.
 func newWorld(t *testing.T, o gitserver.Options, change ...func(*Options)) *world {
 	t.Helper()
-	w := &world{T: t, root: t.TempDir(), cluster: &cluster{}, clock: &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	w := newWorldWithoutGit(t, change...)
+	w.root = t.TempDir()
 	w.repo = w.newRepository("app.git")
 	w.commit(map[string]string{"app.yaml": "version: 1\n"})
 	server, err := gitserver.Start(w.root, o)
 	w.must(err)
 	w.server = server
 	t.Cleanup(func() { w.must(server.Stop()) })
+	return w
+}
+
+// newWorldWithoutGit is a world for other servers.
+func newWorldWithoutGit(t *testing.T, change ...func(*Options)) *world {
+	t.Helper()
+	w := &world{T: t, cluster: &cluster{}, clock: &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	w.options = Options{Reader: w.cluster, CacheDir: filepath.Join(t.TempDir(), "cache"), Now: w.clock.Now}
 	for _, f := range change {
 		f(&w.options)

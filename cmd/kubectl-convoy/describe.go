@@ -75,8 +75,13 @@ func (d description) source() section {
 	switch source := d.Spec.Source; {
 	case source.Git != nil:
 		s.lines = []line{say("%s", joinNonEmpty(", ", source.Git.URL, refOf(source.Git.Ref), prefixed("folder ", source.Git.Path)))}
+	case source.OCI != nil:
+		ref := joinNonEmpty(", ", prefixed("tag ", source.OCI.Ref.Tag), prefixed("semver ", source.OCI.Ref.Semver), prefixed("digest ", source.OCI.Ref.Digest))
+		s.lines = []line{say("%s", joinNonEmpty(", ", source.OCI.URL, ref, prefixed("folder ", source.OCI.Path)))}
+	case source.Archive != nil:
+		s.lines = []line{say("%s", joinNonEmpty(", ", source.Archive.URL, prefixed("digest ", source.Archive.Digest), prefixed("folder ", source.Archive.Path)))}
 	case source.From != nil:
-		s.lines = []line{say("%s %s", source.From.Kind, source.From.Name)}
+		s.lines = []line{say("%s", joinNonEmpty(", ", string(source.From.Kind)+" "+source.From.Name, prefixed("folder ", source.From.Path)))}
 	}
 	if d.Spec.SyncPolicy.Mode == v1alpha1.SyncManual {
 		s.lines = append(s.lines, say("a new render waits for: kubectl convoy release sync %s %s", d.Name, d.target),
