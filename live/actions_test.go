@@ -280,6 +280,25 @@ func TestACustomResourceIsPredictedByTheDefinitionOfItsRender(t *testing.T) {
 	}
 }
 
+func TestAKindWhoseVersionsAWebhookConvertsSaysSo(t *testing.T) {
+	w := newWorld(t)
+	conversion := `spec: {conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://127.0.0.1:1"}}}, group:`
+	webhook := strings.Replace(gears(teeth), "spec: {group:", conversion, 1)
+	if c := w.changes(w.request(webhook))["Gear x"]; !strings.Contains(strings.Join(c.Notes, ";"), "a webhook converts the versions of this kind") {
+		t.Errorf("got %s %q, want a note on the webhook", c.Action, c.Notes)
+	}
+}
+
+func TestADefinitionThatGetsALabelChangesNoSchema(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(w.fill(gears(teeth)))
+	labelled := strings.NewReplacer("metadata: {name: gears.NS.example.com", "metadata: {labels: {l: m}, name: gears.NS.example.com", "teeth: 7}", "teeth: 8}")
+	changes := w.changes(w.request(labelled.Replace(gears(teeth))))
+	if c := changes["Gear x"]; len(changes) != 2 || c.Action != live.Update || len(c.Notes) != 0 {
+		t.Errorf("got %v, want two updates without a note", actions(changes))
+	}
+}
+
 func TestAChangedSchemaIsSeen(t *testing.T) {
 	w := newWorld(t)
 	w.deploy(w.fill(gears(teeth)))

@@ -40,7 +40,7 @@ var mutations = map[string]func(*unstructured.Unstructured) bool{
 	},
 	"label": func(obj *unstructured.Unstructured) bool {
 		if obj.GroupVersionKind().GroupKind() == live.CRDKind {
-			return false // the server takes a second for each
+			return false
 		}
 		labels := obj.GetLabels()
 		if labels == nil {
@@ -104,6 +104,9 @@ func TestTheCorporaAreAsTheServerSays(t *testing.T) {
 							if obj = obj.DeepCopy(); (obj.GroupVersionKind().GroupKind() == live.CRDKind) == definitions && mutate(obj) {
 								changed = append(changed, obj)
 							}
+						}
+						if definitions {
+							changed = changed[:min(len(changed), 3)] // the server takes a second for each
 						}
 						mutated += len(changed)
 						w.mustAgree(changed...)

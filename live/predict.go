@@ -41,7 +41,8 @@ func (d *diff) define(item *diffItem, wanted map[schema.GroupKind]bool) {
 		build = func(crd *unstructured.Unstructured) (merger, error) { return mergerBy(d.Normalizer, crd) }
 	}
 	for kind, def := range DefinitionsIn([]*unstructured.Unstructured{definition}) {
-		d.changed[kind] = item.change != nil
+		d.changed[kind] = item.change != nil && (item.change.Live == nil ||
+			!apiequality.Semantic.DeepEqual(item.change.Live.Object["spec"], definition.Object["spec"]))
 		if !wanted[kind] {
 			continue
 		}
