@@ -14,8 +14,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
+	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/internal/manifests"
 	"github.com/convoy-dev/convoy/internal/testenv"
+	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/observer"
 )
 
 // bound is a user with a role in the namespace of a world.
@@ -102,6 +105,36 @@ var _ = Describe("The right", func() {
 
 // bodyOf are bodies that would do, if they got as far.
 var bodyOf = map[string]string{http.MethodPost: "{}", http.MethodPut: "{}", http.MethodPatch: `{"metadata":{"labels":{"a":"b"}}}`, http.MethodDelete: "{}"}
+
+// requestLog is a differ that keeps what it is asked.
+type requestLog struct{ requests []live.DiffRequest }
+
+func (l *requestLog) Diff(_ context.Context, req live.DiffRequest) ([]live.Change, error) {
+	l.requests = append(l.requests, req)
+	return nil, nil
+}
+
+var _ = Describe("A Release that names a ServiceAccount, or gets one by default", func() {
+	It("is compared with its own objects alone, since its author may not read more", func() {
+		for name, tc := range map[string]struct {
+			account, byDefault string
+			confined           bool
+		}{
+			"none": {"", "", false}, "its own": {"deployer", "", true}, "by default": {"", "deployer", true},
+		} {
+			w := newWorld()
+			asked := &requestLog{}
+			w.observe(func(o *observer.Options) { o.Differ, o.DefaultServiceAccount = asked, tc.byDefault })
+			w.commit(map[string]string{"a.yaml": configMap("a", "one")})
+			release := w.create(manual, func(r *v1alpha1.Release) { r.Spec.ServiceAccountName = tc.account })
+			Expect(diffOf(w.admin("diff")).Changes).To(BeEmpty())
+			Expect(asked.requests).To(ConsistOf(And(
+				HaveField("Confined", tc.confined), HaveField("Owner", live.Owner{Namespace: w.namespace, Name: "app", UID: release.UID}),
+				HaveField("Objects", HaveLen(1)), HaveField("Policy.Delete", true),
+			)), name)
+		}
+	})
+})
 
 var _ = Describe("The ServiceAccount of the observer", func() {
 	var w *world

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 // command is the command in a process of its own, and what it prints.
 func command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	t.Cleanup(cancel)
 	cmd, output := exec.CommandContext(ctx, os.Args[0], args...), &bytes.Buffer{}
 	cmd.Env = append(os.Environ(), asObserver+"=1")
