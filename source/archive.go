@@ -16,7 +16,6 @@ import (
 
 // archiveFetcher fetches tar.gz and zip archives for all Releases.
 type archiveFetcher struct {
-	*broker
 	downloader
 
 	objects objectReader
@@ -35,8 +34,8 @@ type archive struct {
 	credentials credentials
 }
 
-func newArchiveFetcher(objects objectReader, broker *broker, downloader downloader) *archiveFetcher {
-	return &archiveFetcher{broker: broker, downloader: downloader, objects: objects, etags: lru.New(maxRemembered)}
+func newArchiveFetcher(objects objectReader, downloader downloader) *archiveFetcher {
+	return &archiveFetcher{downloader: downloader, objects: objects, etags: lru.New(maxRemembered)}
 }
 
 // fetch returns the files that an archive has now.
@@ -49,7 +48,7 @@ func (f *archiveFetcher) fetch(ctx context.Context, namespace string, src *v1alp
 	if a.credentials, err = f.objects.httpCredentials(ctx, namespace, u, src.SecretRef); err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", a.raw, err)
 	}
-	artifact, err := f.artifact(ctx, a, maxAge)
+	artifact, err := f.broker.artifact(ctx, a, maxAge)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", a.raw, err)
 	}
@@ -99,10 +98,10 @@ func (a archive) last() (archiveContent, string) {
 	}
 	last := value.(tagged)
 	known.digest = last.digest
-	if _, rejected := a.fetcher.rejected.Get(known.contentKey()); rejected {
+	if _, rejected := a.fetcher.broker.rejected.Get(known.contentKey()); rejected {
 		return known, last.etag
 	}
-	if known.held = a.fetcher.cache.acquire(known.contentKey()); known.held == nil {
+	if known.held = a.fetcher.broker.cache.acquire(known.contentKey()); known.held == nil {
 		return known, ""
 	}
 	return known, last.etag

@@ -22,6 +22,9 @@ const (
 
 	// maxRemembered bounds how many requests and contents are remembered. Forgetting one costs a question or a download.
 	maxRemembered = 10_000
+
+	// maxUnpacking bounds how many packs, or lists of the files of archives, are in memory at the same time.
+	maxUnpacking = 2
 )
 
 // remote is something outside of the cluster that a Release asks for, with everything that the answer depends on.
@@ -58,6 +61,8 @@ type broker struct {
 	flights  singleflight.Group // by remote.key
 	answers  *lru.Cache         // remote.key → answer: the last one
 	rejected *lru.Cache         // resolved.contentKey → error: contents that are not accepted
+
+	unpacking chan struct{}
 }
 
 // answer is what became of a request.
@@ -69,7 +74,10 @@ type answer struct {
 }
 
 func newBroker(cache *cache, now func() time.Time) *broker {
-	return &broker{cache: cache, now: now, answers: lru.New(maxRemembered), rejected: lru.New(maxRemembered)}
+	return &broker{
+		cache: cache, now: now, answers: lru.New(maxRemembered), rejected: lru.New(maxRemembered),
+		unpacking: make(chan struct{}, maxUnpacking),
+	}
 }
 
 // artifact returns the files of a remote.
@@ -168,6 +176,17 @@ func (b *broker) content(ctx context.Context, found resolved) (*lease, error) {
 		b.rejected.Add(key, err)
 	}
 	return files, err
+}
+
+// unpack waits until f may fill the memory, and runs it.
+func (b *broker) unpack(ctx context.Context, f func() error) error {
+	select {
+	case b.unpacking <- struct{}{}:
+		defer func() { <-b.unpacking }()
+		return f()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // busyError is the error of a server that says when it wants to be asked again.

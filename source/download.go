@@ -40,6 +40,7 @@ func (r *received) close() {
 
 // downloader downloads archives and unpacks them, within its limits and deadlines.
 type downloader struct {
+	broker  *broker
 	options Options
 	limits  limits
 	tmp     string // a folder for temporary files
@@ -121,7 +122,8 @@ func (d downloader) receive(content io.Reader) (*received, error) {
 func (d downloader) unpack(ctx context.Context, sent *received, dir *os.Root) error {
 	ctx, cancel := d.options.downloading(ctx)
 	defer cancel()
-	if err := d.limits.unpack(ctx, sent.file, sent.size, dir); err != nil {
+	err := d.broker.unpack(ctx, func() error { return d.limits.unpack(ctx, sent.file, sent.size, dir) })
+	if err != nil {
 		return fmt.Errorf("unpack archive %s: %w", sent.digest, explain(ctx, err, credentials{}))
 	}
 	return nil

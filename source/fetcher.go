@@ -105,13 +105,13 @@ func NewFetcher(o Options) (*Fetcher, error) {
 	objects := objectReader{reader: o.Reader, timeout: o.ResolveTimeout}
 	limits := limits{artifact: o.MaxArtifactSize, file: min(maxFileSize, o.MaxArtifactSize), entries: maxEntries}
 	broker := newBroker(cache, o.Now)
-	downloader := downloader{options: o, limits: limits, tmp: cache.path(tmpDir)}
+	downloader := downloader{broker: broker, options: o, limits: limits, tmp: cache.path(tmpDir)}
 	return &Fetcher{
 		objects: objects,
 		git:     newGitFetcher(o, objects, broker, limits),
-		archive: newArchiveFetcher(objects, broker, downloader),
-		flux:    &fluxFetcher{broker: broker, downloader: downloader, objects: objects},
-		oci:     &ociFetcher{broker: broker, downloader: downloader, objects: objects},
+		archive: newArchiveFetcher(objects, downloader),
+		flux:    &fluxFetcher{downloader: downloader, objects: objects},
+		oci:     &ociFetcher{downloader: downloader, objects: objects},
 	}, nil
 }
 

@@ -31,7 +31,6 @@ var FluxKinds = []v1alpha1.FromKind{
 
 // fluxFetcher fetches the artifacts of Flux's sources for all Releases.
 type fluxFetcher struct {
-	*broker
 	downloader
 
 	objects objectReader
@@ -66,7 +65,7 @@ func (f *fluxFetcher) fetch(ctx context.Context, namespace string, src *v1alpha1
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", origin, err)
 	}
-	artifact, err := f.artifact(ctx, found, maxAge)
+	artifact, err := f.broker.artifact(ctx, found, maxAge)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: artifact %s: %w", origin, found.named, err)
 	}

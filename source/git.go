@@ -13,18 +13,14 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
-// maxUnpacking bounds how many packs are in memory at the same time.
-const maxUnpacking = 2
-
 // gitFetcher fetches Git repositories for all Releases.
 type gitFetcher struct {
 	*broker
 
-	objects   objectReader
-	options   Options
-	limits    limits
-	dialer    dialer
-	unpacking chan struct{}
+	objects objectReader
+	options Options
+	limits  limits
+	dialer  dialer
 }
 
 // repository is a request with everything that its answer depends on.
@@ -38,12 +34,11 @@ type repository struct {
 
 func newGitFetcher(o Options, objects objectReader, broker *broker, limits limits) *gitFetcher {
 	return &gitFetcher{
-		broker:    broker,
-		objects:   objects,
-		options:   o,
-		limits:    limits,
-		dialer:    dialer{limits: limits, tmp: broker.cache.path(tmpDir)},
-		unpacking: make(chan struct{}, maxUnpacking),
+		broker:  broker,
+		objects: objects,
+		options: o,
+		limits:  limits,
+		dialer:  dialer{limits: limits, tmp: broker.cache.path(tmpDir)},
 	}
 }
 

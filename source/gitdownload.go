@@ -81,16 +81,12 @@ func (g *gitFetcher) receive(
 	if err := g.limits.receive(packOf(req, res), pack); err != nil {
 		return err
 	}
-	select {
-	case g.unpacking <- struct{}{}:
-		defer func() { <-g.unpacking }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	objects, err := openPack(ctx, pack)
-	if err != nil {
-		return err
-	}
-	work := checkout{ctx: ctx, objects: objects, limits: g.limits}
-	return work.run(commit, dir)
+	return g.unpack(ctx, func() error {
+		objects, err := openPack(ctx, pack)
+		if err != nil {
+			return err
+		}
+		work := checkout{ctx: ctx, objects: objects, limits: g.limits}
+		return work.run(commit, dir)
+	})
 }

@@ -106,6 +106,16 @@ func TestHTTPSWithCredentials(t *testing.T) {
 	}
 }
 
+func TestHTTPSWithAClientCertificate(t *testing.T) {
+	ca := newAuthority(t)
+	config := ca.server(time.Now().Add(time.Hour))
+	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, ca.pool()
+	w := newWorld(t, gitserver.Options{TLS: config})
+	cert, key := ca.client()
+	w.cluster.set(secret("certificate", map[string]string{"tls.crt": cert, "tls.key": key, "ca.crt": ca.pem()}))
+	wantFiles(t, w.fetch(w.with("certificate")).FS, map[string]string{"app.yaml": "version: 1\n"})
+}
+
 func TestHTTPSRejectionsSayWhatToDo(t *testing.T) {
 	w, _ := newHTTPSWorld(t)
 	for name, want := range map[string]string{

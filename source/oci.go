@@ -20,7 +20,6 @@ const schemeOCI = "oci"
 
 // ociFetcher fetches OCI artifacts for all Releases.
 type ociFetcher struct {
-	*broker
 	downloader
 
 	objects objectReader
@@ -45,7 +44,7 @@ func (f *ociFetcher) fetch(ctx context.Context, namespace string, src *v1alpha1.
 	if r.credentials, err = f.objects.ociCredentials(ctx, namespace, name, src.SecretRef); err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", r.raw, err)
 	}
-	artifact, err := f.artifact(ctx, r, maxAge)
+	artifact, err := f.broker.artifact(ctx, r, maxAge)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s at %s: %w", r.raw, ociRefString(r.ref), err)
 	}
