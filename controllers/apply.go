@@ -19,6 +19,7 @@ func (r *ReleaseReconciler) apply(ctx context.Context, p pass, selection Selecti
 	r.tell(ctx, p, changes)
 	r.tellDrift(ctx, p, changes.Changes)
 	sum := r.count(p, selection, changes)
+	p.seen.Began = sum != tally{} || p.goesOn(selection)
 	p.seen.Fights = changes.Fights
 	if _, recordErr := r.writeInventory(ctx, p.release, planned.shards, changes.Inventory); recordErr != nil && err == nil {
 		return changes, notApplied(v1alpha1.ReasonDeployFailed, Backoff, "The inventory cannot be written: %w", recordErr)
@@ -36,10 +37,18 @@ func (r *ReleaseReconciler) apply(ctx context.Context, p pass, selection Selecti
 	return changes, p.await(*changes.Waiting)
 }
 
-// rollsOut says whether the selection was never applied in full before. One that was is only put right where it drifted.
+// rollsOut says whether the selection is not what was last applied in full, or another one was begun since. One that was is only put right
+// where it drifted.
 func (p pass) rollsOut(selection Selection) bool {
-	last := p.release.Status.LastSuccessful
-	return last == nil || last.RenderRef != selection.Render.Ref().String()
+	ref, status := selection.Render.Ref().String(), p.release.Status
+	return status.LastSuccessful == nil || status.LastSuccessful.RenderRef != ref ||
+		(status.LastAttempted != nil && status.LastAttempted.RenderRef != ref) || p.goesOn(selection)
+}
+
+// goesOn says whether a rollout of the selection is in progress.
+func (p pass) goesOn(selection Selection) bool {
+	sync := p.release.Status.Sync
+	return sync != nil && sync.RenderRef == selection.Render.Ref().String() && sync.Phase != v1alpha1.SyncPhaseHealth
 }
 
 // await notes what the pass waits for. The deadline counts from when the wait for the same thing began, which the status keeps.

@@ -14,18 +14,23 @@ import (
 	"github.com/convoy-dev/convoy/source"
 )
 
-// choose selects the render that this pass applies: for a Release that is being deleted the empty one, else the pinned one, else what
-// the source renders.
+// choose selects the render that this pass applies: for a Release that is being deleted the empty one, else the pinned one, else the one
+// that failurePolicy rolled back to, else what the source renders.
 func (r *ReleaseReconciler) choose(ctx context.Context, p pass) (Selection, *Failure) {
 	if p.deleting() {
 		return Selection{Origin: FromDeletion}, nil
 	}
 	current, failure := r.fromSource(ctx, p)
-	if p.release.Pin == nil {
+	switch {
+	case p.release.Pin != nil:
+		p.seen.SourceFailure = failure // a pin needs no source
+		return r.fromPin(ctx, p, current)
+	case p.rolledBack(current):
+		p.seen.SourceFailure = failure
+		return r.fromRollback(ctx, p)
+	default:
 		return current, failure
 	}
-	p.seen.SourceFailure = failure // a pin needs no source
-	return r.fromPin(ctx, p, current)
 }
 
 // fromSource fetches and renders the source.
@@ -53,7 +58,7 @@ func (r *ReleaseReconciler) fromPin(ctx context.Context, p pass, current Selecti
 		current.Origin = FromPin
 		return current, nil
 	}
-	pinned, err := r.readPinned(ctx, p, ref)
+	pinned, err := r.readStored(ctx, p, ref, FromPin)
 	switch {
 	case err == nil:
 		return pinned, nil
@@ -69,18 +74,19 @@ func (r *ReleaseReconciler) fromPin(ctx context.Context, p pass, current Selecti
 	}
 }
 
-// readPinned reads a render from the store, once: what was read was verified.
-func (r *ReleaseReconciler) readPinned(ctx context.Context, p pass, ref render.Ref) (Selection, error) {
-	if known, ok := r.pinned.get(p.release.UID, ref.String()); ok {
+// readStored reads a render from the store, once: what was read was verified.
+func (r *ReleaseReconciler) readStored(ctx context.Context, p pass, ref render.Ref, origin Origin) (Selection, error) {
+	if known, ok := r.kept.get(p.release.UID, ref.String()); ok {
+		known.Origin = origin
 		return known, nil
 	}
-	pinned, err := p.archive.Get(ctx, ref)
+	stored, err := p.archive.Get(ctx, ref)
 	if err != nil {
 		return Selection{}, err
 	}
-	selection := Selection{Render: pinned, Origin: FromPin}
+	selection := Selection{Render: stored, Origin: origin}
 	selection.Revision, selection.Summary = provenance(ctx, p, ref)
-	r.pinned.put(p.release.UID, ref.String(), selection)
+	r.kept.put(p.release.UID, ref.String(), selection)
 	return selection, nil
 }
 
@@ -95,7 +101,7 @@ func provenance(ctx context.Context, p pass, ref render.Ref) (revision, summary 
 	}
 	summary, err := summaryOf(ctx, p.archive, ref)
 	if err != nil {
-		log.FromContext(ctx).Info("The history of a pinned render cannot be read", "renderRef", ref.String(), "error", err.Error())
+		log.FromContext(ctx).Info("The history of a stored render cannot be read", "renderRef", ref.String(), "error", err.Error())
 	}
 	if revision == "" { // a source that was moved since leaves its summary whole
 		revision = strings.TrimPrefix(summary, source.OriginOf(p.release.Spec.Source)+"@")

@@ -34,7 +34,7 @@ func (r *ReleaseReconciler) forget(release *v1alpha1.Release) {
 	r.Memory.Forget(release.UID)
 	r.polls.forget(release.UID)
 	r.built.forget(release.UID)
-	r.pinned.forget(release.UID)
+	r.kept.forget(release.UID)
 	r.tallies.forget(release.UID)
 	r.stored.forget(release.UID)
 	r.Metrics.forget(release)

@@ -18,6 +18,8 @@ func gate(p pass, selection Selection) *Failure {
 	case selection.Origin == FromPin:
 		p.handleSync(selection)
 		return nil
+	case selection.Origin == FromRollback && !release.Spec.Suspend:
+		return nil
 	case release.Spec.Suspend:
 		return held(v1alpha1.ReasonSuspended, "Nothing is applied while spec.suspend is true")
 	case p.handleSync(selection) || release.Spec.SyncPolicy.Mode != v1alpha1.SyncManual || p.wasAskedFor(selection):
@@ -33,12 +35,17 @@ func held(reason, format string, args ...any) *Failure {
 
 // handleSync says whether somebody asked for a sync since the last one, and notes that this pass acts on it.
 func (p pass) handleSync(selection Selection) bool {
-	at := syncRequest(p.release)
-	if at == "" || at == p.release.Status.LastHandledSyncAt {
+	if !p.asked() {
 		return false
 	}
-	p.seen.Sync = &SyncFact{At: at, Ref: selection.Render.Ref()}
+	p.seen.Sync = &SyncFact{At: syncRequest(p.release), Ref: selection.Render.Ref()}
 	return true
+}
+
+// asked says whether somebody asked for a sync since the last one that was acted on.
+func (p pass) asked() bool {
+	at := syncRequest(p.release)
+	return at != "" && at != p.release.Status.LastHandledSyncAt
 }
 
 // wasAskedFor says whether the selection is applied already, or was what the last sync request was for.

@@ -27,6 +27,12 @@ type Observation struct {
 	Fights []apply.Fight
 	// Health is the health of what runs.
 	Health *HealthFact
+	// Rollback is the rollback that holds, or that begins; nil if there is none.
+	Rollback *v1alpha1.RollbackStatus
+	// Began says that the apply of the attempted selection has changed something, in this pass or in one before.
+	Began bool
+	// RollsBack says that Rollback begins with the next pass.
+	RollsBack bool
 	// HistoryCount is the number of entries in the render store.
 	HistoryCount *int
 	// RecordErr is why the history entry was not written or old renders were not collected.
@@ -73,6 +79,7 @@ type Origin string
 const (
 	FromSource   Origin = "source"   // it is what the source renders now
 	FromPin      Origin = "pin"      // somebody pinned it
+	FromRollback Origin = "rollback" // the source's render failed, and this is the one that was last healthy
 	FromDeletion Origin = "deletion" // the Release is being deleted, so it is the empty render
 )
 
@@ -86,10 +93,14 @@ type Selection struct {
 
 // noun is what people call the selected render.
 func (s Selection) noun() string {
-	if s.Origin == FromPin {
+	switch s.Origin {
+	case FromPin:
 		return "pinned render"
+	case FromRollback:
+		return "last healthy render"
+	default:
+		return "render"
 	}
-	return "render"
 }
 
 // record is the entry of the status for a selection. The time is kept as long as the render stays the same.

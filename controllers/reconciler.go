@@ -58,7 +58,7 @@ type ReleaseReconciler struct {
 
 	polls   *polls
 	built   memo[built]     // by the inputs
-	pinned  memo[Selection] // by the ref
+	kept    memo[Selection] // read from the store, by the ref
 	tallies memo[tally]     // of the changes of a rollout so far, by the ref
 	stored  *stored
 	backoff *backoff
@@ -67,7 +67,7 @@ type ReleaseReconciler struct {
 // New completes a reconciler.
 func New(r ReleaseReconciler) *ReleaseReconciler {
 	r.polls, r.stored, r.backoff = newPolls(), newStored(), newBackoff()
-	r.built, r.pinned, r.tallies = newMemo[built](), newMemo[Selection](), newMemo[tally]()
+	r.built, r.kept, r.tallies = newMemo[built](), newMemo[Selection](), newMemo[tally]()
 	return &r
 }
 
@@ -96,6 +96,7 @@ func (r *ReleaseReconciler) Reconcile(ctx context.Context, req reconcile.Request
 		return reconcile.Result{}, err
 	}
 	failure := r.run(bounded, *p)
+	failure = r.fallBack(*p, failure)
 	r.lookAtWhatRuns(bounded, *p)
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil
@@ -130,6 +131,9 @@ func (r *ReleaseReconciler) run(ctx context.Context, p pass) *Failure {
 	}
 	failure = r.assess(p, changes) // 8
 	r.record(ctx, p, selection)    // 9, whatever the health: the render is applied in full
+	if failure == nil && selection.Origin == FromRollback {
+		return p.heldBack()
+	}
 	return failure
 }
 

@@ -16,7 +16,7 @@ import (
 // successful whatever happens here; what failed is made up for in a later pass.
 func (r *ReleaseReconciler) record(ctx context.Context, p pass, selection Selection) {
 	defer r.Metrics.step("record")()
-	if r.Store.Enabled() {
+	if r.Store.Enabled() && selection.Origin != FromRollback {
 		p.seen.RecordErr = r.recordIn(ctx, p, selection)
 	}
 }

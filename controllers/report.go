@@ -59,6 +59,9 @@ func (r *ReleaseReconciler) report(ctx context.Context, p pass, failure *Failure
 
 // next is when the next pass starts, if no watch starts one before.
 func (r *ReleaseReconciler) next(p pass, failure *Failure) time.Duration {
+	if p.seen.RollsBack {
+		return firstBackoff
+	}
 	if failure != nil && failure.Retry == Backoff {
 		return r.backoff.next(p.release.UID)
 	}

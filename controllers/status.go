@@ -28,6 +28,7 @@ func nextStatus(old v1alpha1.ReleaseStatus, release *v1alpha1.Release, seen Obse
 	next := *old.DeepCopy()
 	next.ObservedGeneration = release.Generation
 	next.Sync = nextSync(seen, release)
+	next.Rollback = seen.Rollback
 	next.ResolvedRetentionPolicy = nextRetention(old, release, seen)
 	if seen.Attempted != nil {
 		next.LastAttempted = seen.Attempted.record(old.LastAttempted, now)

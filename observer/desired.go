@@ -42,6 +42,9 @@ func (s *Server) desired(ctx context.Context, req request) (desired, error) {
 	case req.release.Pin != nil:
 		return s.pinned(ctx, req)
 	}
+	if req.release.Status.Rollback != nil {
+		req.warn("failurePolicy holds the Release on its last healthy render, since what it tried to apply failed: the diff shows what a sync would apply")
+	}
 	return s.fromSource(ctx, req)
 }
 

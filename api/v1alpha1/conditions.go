@@ -54,6 +54,10 @@ const (
 	// again when the source or the Release changes.
 	ReasonPruneRefused = "PruneRefused"
 
+	// ReasonRolledBack (False): the render of the source failed, and failurePolicy holds the Release on the one that was last healthy,
+	// or tries to. Tried again when the source renders something else, somebody asks for a sync, or pins.
+	ReasonRolledBack = "RolledBack"
+
 	// ReasonTimedOut (False): a wave was not healthy, or pruned objects not gone, within spec.timeout. convoy goes on as soon as they
 	// are.
 	ReasonTimedOut = "TimedOut"

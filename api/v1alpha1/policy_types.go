@@ -35,3 +35,24 @@ type RetentionPolicy struct {
 
 // Resolved is the number of history entries to keep, with the default filled in.
 func (p RetentionPolicy) Resolved() int32 { return ptr.Deref(p.KeepHistory, DefaultKeepHistory) }
+
+// FailurePolicy is what happens when a render fails after it began to change objects.
+type FailurePolicy struct {
+	// action is None or Rollback. None leaves what is there and tries on. Rollback applies the render that was last healthy, out of the
+	// render store, and holds the Release on it until the source renders something else, somebody asks for a sync, or pins. It happens
+	// when the apply fails after it changed an object, and when the objects are not healthy within spec.timeout. Default None.
+	// +optional
+	// +kubebuilder:default=None
+	Action FailureAction `json:"action,omitempty"`
+}
+
+// FailureAction is what happens when a render fails.
+//
+// +kubebuilder:validation:Enum=None;Rollback
+type FailureAction string
+
+// The failure actions.
+const (
+	FailureActionNone     FailureAction = "None"
+	FailureActionRollback FailureAction = "Rollback"
+)

@@ -92,6 +92,10 @@ type ReleaseSpec struct {
 	// +optional
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 
+	// failurePolicy is what happens when a render fails. It never moves a Release that is pinned.
+	// +optional
+	FailurePolicy FailurePolicy `json:"failurePolicy,omitzero"`
+
 	// retentionPolicy is how much of the history stays in the render store.
 	// +optional
 	RetentionPolicy RetentionPolicy `json:"retentionPolicy,omitzero"`

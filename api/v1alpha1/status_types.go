@@ -42,6 +42,10 @@ type ReleaseStatus struct {
 	// +optional
 	Pin *PinStatus `json:"pin,omitempty"`
 
+	// rollback is set while failurePolicy holds the Release on the render that was last healthy.
+	// +optional
+	Rollback *RollbackStatus `json:"rollback,omitempty"`
+
 	// sync is the pass in progress: what convoy waits for now, and since when. Absent when nothing is awaited.
 	// +optional
 	Sync *SyncStatus `json:"sync,omitempty"`
@@ -64,6 +68,25 @@ type RenderRecord struct {
 	// time is when it happened to this render first, since another render was here.
 	// +required
 	Time metav1.Time `json:"time"`
+}
+
+// RollbackStatus is a rollback by failurePolicy.
+type RollbackStatus struct {
+	// from names the render that failed.
+	// +required
+	From string `json:"from"`
+
+	// to names the render that is applied in its place: the one that was last healthy.
+	// +required
+	To string `json:"to"`
+
+	// time is when the rollback was decided.
+	// +required
+	Time metav1.Time `json:"time"`
+
+	// reason is why: what the condition said of the render that failed.
+	// +required
+	Reason string `json:"reason"`
 }
 
 // SyncStatus is a pass in progress. Deadlines are counted from startedAt, so they survive a restart of the controller.
