@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -212,4 +213,35 @@ func TestAnArchiveThatIsRejectedIsNotDownloadedAgain(t *testing.T) {
 	w.fail(req, "no clean relative path")
 	server.wantCounts(t, 2, 1)
 	w.wantNoLeftovers()
+}
+
+func TestReleasesThatShareAnArchiveShareOneDownload(t *testing.T) {
+	w := newWorldWithoutGit(t)
+	content := tarFiles(t, appFiles)
+	server := serveFile(t, content, nil)
+	arrived, open := make(chan struct{}, 100), make(chan struct{})
+	server.set(content, func(rw http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		<-open
+		_, _ = rw.Write(content)
+	})
+	req := archiveRequest(server.URL+"/app.tgz", "", "")
+	req.MaxAge = time.Minute // for those that come when the first has its answer
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			a, err := w.fetcher.Fetch(t.Context(), req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer a.Close()
+			wantFiles(t, a.FS, appFiles)
+		})
+	}
+	<-arrived
+	close(open)
+	wg.Wait()
+	server.wantCounts(t, 1, 0)
+	w.wantNoReaders()
 }

@@ -273,6 +273,21 @@ func TestWhatAServerAnswersInGitsPlaceIsAnError(t *testing.T) {
 	}
 }
 
+func TestAGitServerThatIsBusyIsNotAskedBeforeItAllowsIt(t *testing.T) {
+	w := newWorld(t, gitserver.Options{})
+	w.server.Break(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Retry-After", "60")
+		rw.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	w.fail(w.request(mainBranch), "the server answers 503 Service Unavailable; it is asked again when it allows it")
+	w.server.Break(nil)
+	w.clock.advance(59 * time.Second)
+	w.fail(w.request(mainBranch), "503 Service Unavailable")
+	w.wantCounts(1, 0)
+	w.clock.advance(time.Second)
+	w.fetch(w.request(mainBranch))
+}
+
 // advertisement is a list of references as given.
 func advertisement(body string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {

@@ -156,3 +156,21 @@ func TestEveryReasonOfAFailureHasANextMove(t *testing.T) {
 		}
 	}
 }
+
+func TestEverySourceIsDescribed(t *testing.T) {
+	for want, source := range map[string]v1alpha1.Source{
+		"https://example.com/app.git, branch main, folder deploy": {Git: &v1alpha1.GitSource{
+			URL: "https://example.com/app.git", Ref: v1alpha1.GitRef{Branch: "main"}, Path: "deploy"}},
+		"oci://example.com/app, semver 1.x, folder deploy": {OCI: &v1alpha1.OCISource{
+			URL: "oci://example.com/app", Ref: v1alpha1.OCIRef{Semver: "1.x"}, Path: "deploy"}},
+		"https://example.com/app.tgz, digest sha256:0a, folder deploy": {Archive: &v1alpha1.ArchiveSource{
+			URL: "https://example.com/app.tgz", Digest: "sha256:0a", Path: "deploy"}},
+		"GitRepository app, folder deploy": {From: &v1alpha1.FromSource{Kind: v1alpha1.FromGitRepository, Name: "app", Path: "deploy"}},
+		"ConfigMap files":                  {From: &v1alpha1.FromSource{Kind: v1alpha1.FromConfigMap, Name: "files"}},
+	} {
+		d := description{Release: &v1alpha1.Release{Spec: v1alpha1.ReleaseSpec{Source: source}}}
+		if got := d.source().lines[0].text; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
