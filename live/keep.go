@@ -66,12 +66,26 @@ func (p Policy) Keeps(owner Owner, id render.ObjectID, obj *unstructured.Unstruc
 		return "it is not this Release's any more"
 	case annotation == v1alpha1.PruneDisabled:
 		return "its annotation " + v1alpha1.PruneAnnotation + " says " + v1alpha1.PruneDisabled
-	case annotation == "" && obj.GetAnnotations()[v1alpha1.HelmResourcePolicyAnnotation] == v1alpha1.HelmResourcePolicyKeep:
-		return "its annotation " + v1alpha1.HelmResourcePolicyAnnotation + " says " + v1alpha1.HelmResourcePolicyKeep
+	case annotation == "" && keptBySynonym(obj) != "":
+		return "its annotation " + keptBySynonym(obj)
 	case !p.Delete:
 		return p.KeptBecause
 	case slices.Contains(protected, id.GroupKind()) && annotation != v1alpha1.PruneEnabled:
 		return "its kind is protected; the annotation " + v1alpha1.PruneAnnotation + ": " + v1alpha1.PruneEnabled + " allows deleting it"
+	}
+	return ""
+}
+
+// keptBySynonym is the annotation of Helm or Argo CD that keeps an object, and what it says; empty if none does.
+func keptBySynonym(obj *unstructured.Unstructured) string {
+	annotations := obj.GetAnnotations()
+	if annotations[v1alpha1.HelmResourcePolicyAnnotation] == v1alpha1.HelmResourcePolicyKeep {
+		return v1alpha1.HelmResourcePolicyAnnotation + " says " + v1alpha1.HelmResourcePolicyKeep
+	}
+	for option := range strings.SplitSeq(annotations[v1alpha1.ArgoSyncOptionsAnnotation], ",") {
+		if strings.TrimSpace(option) == v1alpha1.ArgoPruneFalse {
+			return v1alpha1.ArgoSyncOptionsAnnotation + " says " + v1alpha1.ArgoPruneFalse
+		}
 	}
 	return ""
 }

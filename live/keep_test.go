@@ -19,6 +19,8 @@ func TestProtectedKindsAreKept(t *testing.T) {
 		{`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}`, Policy{Delete: true}, true},
 		{`{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {convoy.dev/prune: enabled}}}`, Policy{Delete: true}, false},
 		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {convoy.dev/prune: disabled}}}`, Policy{Delete: true}, true},
+		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {argocd.argoproj.io/sync-options: "Validate=false, Prune=false"}}}`, Policy{Delete: true}, true},
+		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {argocd.argoproj.io/sync-options: Prune=true}}}`, Policy{Delete: true}, false},
 		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {helm.sh/resource-policy: keep}}}`, Policy{Delete: true}, true},
 		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {helm.sh/resource-policy: keep, convoy.dev/prune: enabled}}}`, Policy{Delete: true}, false},
 		{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, Policy{KeptBecause: "off"}, true},

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/convoy-dev/convoy/render"
 )
@@ -34,12 +35,16 @@ func (d *diff) read(ctx context.Context) error {
 	if err := d.readNamespaces(ctx, namespaces); err != nil {
 		return err
 	}
+	absent, err := d.absent(ctx)
+	if err != nil {
+		return err
+	}
 	return d.each(ctx, parallel, func(i *diffItem) bool { return i.live == nil }, func(ctx context.Context, item *diffItem) error {
 		if item.id.Namespace != "" && namespaces[item.id.Namespace] == nil {
 			d.inNoNamespace(item)
 			return nil
 		}
-		if item.untried == "" {
+		if item.untried == "" && !absent[item.id] {
 			if err := d.readItem(ctx, item); err != nil {
 				return err
 			}
@@ -49,6 +54,40 @@ func (d *diff) read(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// manyMissing is from how many missing objects of a kind and namespace on one listing of all names costs less than asking for each.
+const manyMissing = 50
+
+// absent are objects that are known not to be there, where many were not listed: those of a new Release, or of a new folder of it.
+func (d *diff) absent(ctx context.Context) (map[render.ObjectID]bool, error) {
+	type group struct {
+		gvk       schema.GroupVersionKind
+		namespace string
+	}
+	missing := map[group][]render.ObjectID{}
+	for _, item := range d.items {
+		if item.live == nil && !item.decided && item.untried == "" {
+			g := group{item.gvk, item.id.Namespace}
+			missing[g] = append(missing[g], item.id)
+		}
+	}
+	absent := map[render.ObjectID]bool{}
+	for g, ids := range missing {
+		if len(ids) < manyMissing {
+			continue
+		}
+		names, err := Reader{Client: d.Client}.Names(ctx, g.gvk, g.namespace)
+		if NotServed(err) {
+			continue // each says so
+		} else if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			absent[id] = !names[id.Name]
+		}
+	}
+	return absent, nil
 }
 
 // readNamespaces fills in the Namespaces that are there.

@@ -108,6 +108,25 @@ func (r Reader) list(
 	}
 }
 
+// Names are the names of all objects of a kind in a namespace, whoever owns them.
+func (r Reader) Names(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (map[string]bool, error) {
+	names := map[string]bool{}
+	next := ""
+	for {
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := r.Client.List(ctx, page, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(next)); err != nil {
+			return nil, fmt.Errorf("list the names of %s: %w", gvk.GroupKind(), err)
+		}
+		for i := range page.Items {
+			names[page.Items[i].Name] = true
+		}
+		if next = page.GetContinue(); next == "" {
+			return names, nil
+		}
+	}
+}
+
 // NotServed says that a request failed since the server does not serve its kind in its version. That says nothing about the object:
 // it may be there in another version.
 func NotServed(err error) bool {

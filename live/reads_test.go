@@ -3,9 +3,11 @@ package live_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,6 +56,37 @@ func TestADiffOnlyReads(t *testing.T) {
 	}
 	if methods[http.MethodGet] == 0 || len(methods) != 1 {
 		t.Errorf("requests by method: %v, want nothing but GET", methods)
+	}
+}
+
+// TestManyNewObjectsAreLookedForTogether has one object that is there already, of nobody: it must not count as new.
+func TestManyNewObjectsAreLookedForTogether(t *testing.T) {
+	const n = 700 // more than a page
+	w := newWorld(t)
+	must(t, w.client.Create(t.Context(), w.fill(`{apiVersion: v1, kind: ConfigMap, metadata: {name: c7, namespace: NS}}`)[0]))
+	var requests atomic.Int32
+	w.differ = differ(t, through(t, func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.Contains(r.URL.Path, "/configmaps") {
+				requests.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
+	}))
+	var text []string
+	for i := range n {
+		text = append(text, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d}, data: {a: b}}", i))
+	}
+	changes := w.changes(w.request(strings.Join(text, "\n---\n")))
+	actions := map[live.ChangeAction]int{}
+	for _, change := range changes {
+		actions[change.Action]++
+	}
+	if diff := cmp.Diff(map[live.ChangeAction]int{live.Create: n - 1, live.Update: 1}, actions); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
+	}
+	if got := requests.Load(); got > 5 {
+		t.Errorf("%d requests for ConfigMaps, want at most 5", got)
 	}
 }
 

@@ -10,17 +10,21 @@ import (
 	"github.com/convoy-dev/convoy/render"
 )
 
-// WaveOf reads the wave annotation. An object without one is in wave 0.
+// WaveOf reads the wave annotation: convoy's own, else that of Argo CD. An object without one is in wave 0.
 func WaveOf(obj *unstructured.Unstructured) (int32, error) {
-	value, ok := obj.GetAnnotations()[v1alpha1.SyncWaveAnnotation]
-	if !ok {
-		return 0, nil
+	annotations := obj.GetAnnotations()
+	for _, name := range []string{v1alpha1.SyncWaveAnnotation, v1alpha1.ArgoSyncWaveAnnotation} {
+		value, ok := annotations[name]
+		if !ok {
+			continue
+		}
+		wave, err := strconv.ParseInt(value, 10, 32)
+		if err != nil {
+			return 0, fmt.Errorf("annotation %s: %q is not an integer of 32 bits", name, value)
+		}
+		return int32(wave), nil
 	}
-	wave, err := strconv.ParseInt(value, 10, 32)
-	if err != nil {
-		return 0, fmt.Errorf("annotation %s: %q is not an integer of 32 bits", v1alpha1.SyncWaveAnnotation, value)
-	}
-	return int32(wave), nil
+	return 0, nil
 }
 
 // CheckOrder fails if an object comes in an earlier wave than the definition or the namespace that it needs. The providers are the waves

@@ -9,6 +9,9 @@ const (
 	// SyncWaveAnnotation on an object is the wave in which it is applied: an integer, default 0, negatives first.
 	SyncWaveAnnotation = "convoy.dev/sync-wave"
 
+	// ArgoSyncWaveAnnotation is what SyncWaveAnnotation is, for objects that were made for Argo CD. convoy's own wins.
+	ArgoSyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
+
 	// SyncRequestedAtAnnotation on a Release asks for a pass that looks at the source now, and, with syncPolicy.mode Manual, applies what
 	// it renders: a time in RFC 3339 with nanoseconds. It is written only through releases/sync and releases/pin of
 	// subresources.convoy.dev.
@@ -17,6 +20,11 @@ const (
 	// UnpinnedByAnnotation on a Release is the user who last took a pin off. It is written only through releases/pin of
 	// subresources.convoy.dev.
 	UnpinnedByAnnotation = "convoy.dev/unpinned-by"
+
+	// ArgoSyncOptionsAnnotation with the option ArgoPruneFalse is what PruneAnnotation with PruneDisabled is, for objects that were made for
+	// Argo CD. Its other options are not looked at.
+	ArgoSyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
+	ArgoPruneFalse            = "Prune=false"
 
 	// PruneAnnotation on an object decides whether it is deleted once the render no longer has it: PruneDisabled keeps it,
 	// PruneEnabled deletes it even if it is of a protected kind. Any other value is an error of the plan.
