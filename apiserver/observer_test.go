@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -107,8 +108,8 @@ func TestAnObserverThatCannotBeAskedIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := ask(t, tc.observer, "alice", "", http.Header{})
-			status, ok := a.err.(apierrors.APIStatus)
-			if !ok {
+			var status apierrors.APIStatus
+			if !errors.As(a.err, &status) {
 				t.Fatalf("got %v", a.err)
 			}
 			if status.Status().Code != tc.code || !strings.Contains(status.Status().Message, tc.want) {

@@ -100,7 +100,7 @@ func TestValuesAreTakenOutOfTextInEveryForm(t *testing.T) {
 		}
 	}
 	plain := errors.New("ordinary")
-	if got := r.Err(plain); got != plain {
+	if got := r.Err(plain); !errors.Is(got, plain) {
 		t.Errorf("an error without values became %v", got)
 	}
 	if got := r.Err(errors.New("correct-horse")); got.Error() != "***" {
