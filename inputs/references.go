@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,9 @@ import (
 	"github.com/convoy-dev/convoy/render"
 	"github.com/convoy-dev/convoy/source"
 )
+
+// valuesKey is the default of HelmValuesReference.Key, for Releases that no API server has seen.
+const valuesKey = "values.yaml"
 
 // References are the objects that the spec of a Release names and a render reads, those of its source aside.
 func References(release *v1alpha1.Release) []v1alpha1.ValuesReference {
@@ -61,12 +65,13 @@ func (r *Reader) values(ctx context.Context, release *v1alpha1.Release) ([]rende
 		if err != nil {
 			return nil, fmt.Errorf("render.helm.valuesFrom: %w", err)
 		}
-		text, ok := values[ref.Key]
+		key := cmp.Or(ref.Key, valuesKey)
+		text, ok := values[key]
 		switch {
 		case ok:
-			list = append(list, render.Values{From: from + ", key " + ref.Key, YAML: text})
+			list = append(list, render.Values{From: from + ", key " + key, YAML: text})
 		case !ref.Optional:
-			return nil, fmt.Errorf("render.helm.valuesFrom: %s has no key %s", from, ref.Key)
+			return nil, fmt.Errorf("render.helm.valuesFrom: %s has no key %s", from, key)
 		}
 	}
 	return list, nil

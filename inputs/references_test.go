@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -79,6 +80,26 @@ func TestValuesComeInTheOrderOfTheirReferences(t *testing.T) {
 	release.Spec.Render.Helm.ValuesFrom[2].Optional = false
 	if _, err := r.values(t.Context(), release); err == nil || err.Error() != "render.helm.valuesFrom: ConfigMap apps/first has no key none.yaml" {
 		t.Errorf("a key that is not there: error %v", err)
+	}
+}
+
+func TestAKeyThatIsNotSetIsThatOfTheAPI(t *testing.T) {
+	r := &Reader{objects: fake.NewFakeClient(configMap("first", map[string]string{"values.yaml": "a: 1", "other.yaml": "a: 2"}))}
+	release := releaseWith()
+	release.Spec.Render.Helm = &v1alpha1.HelmRender{ValuesFrom: []v1alpha1.HelmValuesReference{{ValuesReference: ref(v1alpha1.FromConfigMap, "first")}}}
+	got, err := r.values(t.Context(), release)
+	want := []render.Values{{From: "ConfigMap apps/first, key values.yaml", YAML: []byte("a: 1")}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("error %v, want (-), got (+):\n%s", err, diff)
+	}
+}
+
+func TestCapabilitiesThatAreGivenAreNotAskedFor(t *testing.T) {
+	want := render.Capabilities{KubeVersion: "v1.33.0", APIVersions: []string{"apps/v1"}}
+	chart := fstest.MapFS{"Chart.yaml": {Data: []byte("name: web")}}
+	got, err := Given(want, fake.NewFakeClient()).Read(t.Context(), releaseWith(), chart)
+	if diff := cmp.Diff(want, got.Capabilities); err != nil || diff != "" {
+		t.Errorf("error %v, want (-), got (+):\n%s", err, diff)
 	}
 }
 

@@ -73,6 +73,7 @@ func TestThroughTheAPIServer(t *testing.T) {
 		"RendersAreCompletedFromTheHistory":           rendersAreCompletedFromTheHistory,
 		"AStoreInMemoryHasNoHistory":                  aStoreInMemoryHasNoHistory,
 		"TheObserverMayBeDown":                        theObserverMayBeDown,
+		"RenderGivesTheRenderRefOfTheCluster":         renderGivesTheRenderRefOfTheCluster,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}

@@ -41,13 +41,26 @@ type cluster struct {
 
 // connect reads the kubeconfig and the flags. It sends nothing.
 func (c *cli) connect() (*cluster, error) {
+	config, err := c.clientConfig()
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	k := &cluster{namespace: namespace}
+	if err := k.setUp(config); err != nil {
+		return nil, fmt.Errorf("set up a client: %w", err)
+	}
+	return k, nil
+}
+
+// clientConfig is how the cluster is reached. Its timeout is that of the flags, or none.
+func (c *cli) clientConfig() (*rest.Config, error) {
 	config, err := c.config.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
-	}
-	namespace, _, err := c.config.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return nil, fmt.Errorf("find the namespace: %w", err)
 	}
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // a command sends few requests
@@ -55,11 +68,16 @@ func (c *cli) connect() (*cluster, error) {
 	config.WarningHandler = rest.NewWarningWriter(newProgress(c.ErrOut), rest.WarningWriterOptions{
 		Deduplicate: true, Color: printers.AllowsColorOutput(c.ErrOut),
 	})
-	k := &cluster{namespace: namespace}
-	if err := k.setUp(config); err != nil {
-		return nil, fmt.Errorf("set up a client: %w", err)
+	return config, nil
+}
+
+// namespace is that of the flags, or else of the kubeconfig.
+func (c *cli) namespace() (string, error) {
+	namespace, _, err := c.config.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("find the namespace: %w", err)
 	}
-	return k, nil
+	return namespace, nil
 }
 
 // setUp makes the clients.

@@ -32,6 +32,9 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 			t.Errorf("there is no command %s", path)
 		}
 	}
+	if all["kubectl convoy render"] == nil {
+		t.Error("there is no command render")
+	}
 	for path, cmd := range all {
 		if cmd.Short == "" || cmd.Long == "" || !strings.Contains(cmd.Example, "kubectl") {
 			t.Errorf("%s lacks a short text, a long one or an example", path)
@@ -89,6 +92,11 @@ func TestAWrongCommandLineIsAUsageError(t *testing.T) {
 		"release show podinfo --render=":              "a render is sha256: and 64 lower-case hex digits",
 		"release show podinfo -o wide":                `there is no format "wide"`,
 		"release sync podinfo -o wide":                "there is no format",
+		"render":                                      "needs the file of a Release: give it with -f",
+		"render a b -f a.yaml":                        "takes one name, not 2",
+		"render -f a.yaml --source-dir=":              "want a folder",
+		"render -f a.yaml -o wide":                    `there is no format "wide"; use one of json, kyaml, name, ref, yaml`,
+		"render -f a --from-cluster --kube-version 1": "leave out --kube-version and --api-versions",
 		"version now":                                 "takes no arguments",
 		"version -o name":                             "use json or yaml",
 		"completion":                                  "needs one of bash, fish, kubectl, powershell, zsh",

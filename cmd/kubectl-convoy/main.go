@@ -1,6 +1,6 @@
-// Command kubectl-convoy is a plugin of kubectl: kubectl convoy release list, get, history, diff, show, pin, unpin and sync. It hides which
-// of the two APIs of convoy answers, what has to be read before something is pinned, and how a status or a diff becomes sentences and exit
-// codes.
+// Command kubectl-convoy is a plugin of kubectl: kubectl convoy release list, get, history, diff, show, pin, unpin and sync, and kubectl convoy
+// render. It hides which of the two APIs of convoy answers, what has to be read before something is pinned, how a status or a diff becomes
+// sentences and exit codes, and what of a Release can be rendered where there is no cluster.
 package main
 
 import (

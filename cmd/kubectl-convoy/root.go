@@ -11,8 +11,8 @@ func newRoot(c *cli) *cobra.Command {
 	root := group(&cobra.Command{
 		Use:         "kubectl-convoy",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl convoy"},
-		Short:       "Freeze, roll back and look at Releases",
-		Long: `Freeze, roll back and look at the Releases of convoy.
+		Short:       "Freeze, roll back, look at and render Releases",
+		Long: `Freeze, roll back, look at and render the Releases of convoy.
 
 ` + exitCodes + ownExitCodes,
 		Example: `  # What runs here?
@@ -22,7 +22,10 @@ func newRoot(c *cli) *cobra.Command {
   kubectl convoy release pin podinfo --reason "INC-1234"
 
   # Follow the source again
-  kubectl convoy release unpin podinfo`,
+  kubectl convoy release unpin podinfo
+
+  # What would be applied? Without a cluster
+  kubectl convoy render -f release.yaml --source-dir .`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
@@ -33,7 +36,7 @@ func newRoot(c *cli) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	c.config.AddFlags(root.PersistentFlags())
 	c.completeGlobalFlags(root)
-	root.AddCommand(newRelease(c), newCompletion(), newVersion(c))
+	root.AddCommand(newRelease(c), newRender(c), newCompletion(), newVersion(c))
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Example = "  kubectl convoy help release pin"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -80,53 +79,29 @@ func (o *showOptions) choose(ctx context.Context, k *cluster, name string) (stri
 		name, k.namespace, diffCommand(name, "", o.target(k)))
 }
 
-// write prints the objects: as one List in JSON, else one after the other.
+// write prints the objects, which the server has masked.
 func (o *showOptions) write(render *unstructured.Unstructured, title string) error {
 	list, err := objectsOf(render)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", title, err)
 	}
-	masked := slices.ContainsFunc(list.Items, isSecret)
-	switch format := o.output.format; {
-	case format == yamlFormat: // so that it is in the file too that somebody makes of it
-		o.say("# %s", title)
-		if masked {
-			o.say("# Values of Secrets are masked: do not apply this.")
-		}
-	case format != nameFormat && masked:
-		o.note("Values of Secrets are masked: do not apply this.")
+	caution := ""
+	if hasSecrets(list) {
+		caution = "Values of Secrets are masked: do not apply this."
 	}
-	printer, err := o.output.objects.ToPrinter()
-	if err != nil {
-		return err
-	}
-	if o.output.format == jsonFormat {
-		return printer.PrintObj(list, o.Out)
-	}
-	for i := range list.Items {
-		if err := printer.PrintObj(&list.Items[i], o.Out); err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.printObjects(o.output, list, []string{title}, caution)
 }
 
 // objectsOf are the objects of a render as a List.
 func objectsOf(render *unstructured.Unstructured) (*unstructured.UnstructuredList, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetAPIVersion("v1")
-	list.SetKind("List")
 	objects, _ := render.Object["objects"].([]any)
+	items := make([]unstructured.Unstructured, 0, len(objects))
 	for i, object := range objects {
 		content, ok := object.(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf("objects[%d] is no object", i)
 		}
-		list.Items = append(list.Items, unstructured.Unstructured{Object: content})
+		items = append(items, unstructured.Unstructured{Object: content})
 	}
-	return list, nil
-}
-
-func isSecret(object unstructured.Unstructured) bool {
-	return object.GetAPIVersion() == "v1" && object.GetKind() == "Secret"
+	return listOf(items), nil
 }
