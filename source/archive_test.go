@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -236,7 +237,9 @@ func TestReleasesThatShareAnArchiveShareOneDownload(t *testing.T) {
 				return
 			}
 			defer a.Close()
-			wantFiles(t, a.FS, appFiles)
+			if got, err := fs.ReadFile(a.FS, "app.yaml"); err != nil || string(got) != appFiles["app.yaml"] {
+				t.Errorf("%q, %v", got, err)
+			}
 		})
 	}
 	<-arrived

@@ -125,11 +125,8 @@ func (u *unpacking) folder(name string) error {
 		return err
 	}
 	u.seen[name] = true
-	if u.into == nil {
-		return nil
-	}
-	dir, err := u.into.of(name)
-	if err != nil {
+	dir, err := u.folderOf(name)
+	if dir == nil || err != nil {
 		return err
 	}
 	return dir.Mkdir(path.Base(name), 0o700)
@@ -144,6 +141,14 @@ func (u *unpacking) parent(name string) error {
 		}
 	}
 	return u.folder(parent)
+}
+
+// folderOf opens the folder that a name is written into; nil if nothing is written.
+func (u *unpacking) folderOf(name string) (*os.Root, error) {
+	if u.into == nil {
+		return nil, nil
+	}
+	return u.into.of(name)
 }
 
 // claim takes the name of a file or symlink.
@@ -169,11 +174,8 @@ func (u *unpacking) file(name string, size int64, content io.Reader) error {
 	if err := u.claim(name); err != nil {
 		return err
 	}
-	if u.into == nil {
-		return nil
-	}
-	dir, err := u.into.of(name)
-	if err != nil {
+	dir, err := u.folderOf(name)
+	if dir == nil || err != nil {
 		return err
 	}
 	f, err := dir.OpenFile(path.Base(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -198,11 +200,8 @@ func (u *unpacking) symlink(name, target string) error {
 	if err := u.claim(name); err != nil {
 		return err
 	}
-	if u.into == nil {
-		return nil
-	}
-	dir, err := u.into.of(name)
-	if err != nil {
+	dir, err := u.folderOf(name)
+	if dir == nil || err != nil {
 		return err
 	}
 	return dir.Symlink(target, path.Base(name))

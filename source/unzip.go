@@ -2,6 +2,7 @@ package source
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"io"
 	"io/fs"
@@ -25,7 +26,7 @@ func (u *unpacking) zip(archive *os.File, size int64) error {
 	}
 	content.left, content.err = u.limits.pack(), u.limits.errArtifact()
 	var end [4]byte
-	if _, err := archive.ReadAt(end[:], size-zipEndLength-int64(len(reader.Comment))); err != nil || string(end[:]) != string(magicEmptyZip) {
+	if _, err := archive.ReadAt(end[:], size-zipEndLength-int64(len(reader.Comment))); err != nil || !bytes.Equal(end[:], magicEmptyZip) {
 		return errGarbage()
 	}
 	if len(reader.File) > u.limits.entries {
