@@ -75,6 +75,7 @@ type Plan struct {
 // Request is what is to be planned.
 type Request struct {
 	Owner     live.Owner
+	Ref       render.Ref
 	Objects   []*unstructured.Unstructured // the render
 	Inventory live.Inventory               // what the Release recorded
 	Policy    live.Policy

@@ -226,3 +226,25 @@ func TestOwnerThatIsGoneBindsNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestTheHashOfASecretTellsNothingOfItsValues: the inventory can be read by whoever may read Releases.
+func TestTheHashOfASecretTellsNothingOfItsValues(t *testing.T) {
+	hashOf := func(manifest string) string {
+		t.Helper()
+		obj := object(t, manifest)
+		items, err := (&Planner{Mapper: mapper()}).resolve(Request{Owner: testOwner, Ref: render.RefOf([]byte("[]")), Objects: []*unstructured.Unstructured{obj}})
+		if err != nil || len(items) != 1 {
+			t.Fatalf("%d items and error %v", len(items), err)
+		}
+		return items[0].Hash
+	}
+	secret := func(value string) string {
+		return `{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {password: ` + value + `}}`
+	}
+	if a, b := hashOf(secret("a")), hashOf(secret("b")); a != b || a != render.RefOf([]byte("[]")).Short() {
+		t.Errorf("hashes %s and %s of Secrets with different values, want that of the render", a, b)
+	}
+	if a, b := hashOf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: s}, data: {a: a}}`), hashOf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: s}, data: {a: b}}`); a == b {
+		t.Error("two different ConfigMaps have one hash")
+	}
+}

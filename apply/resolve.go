@@ -17,7 +17,7 @@ func (p *Planner) resolve(req Request) ([]Item, error) {
 	items := make([]Item, 0, len(req.Objects))
 	seen := map[render.ObjectID]bool{}
 	for _, obj := range req.Objects {
-		item, err := p.resolveObject(req.Owner, obj, definitions)
+		item, err := p.resolveObject(req, obj, definitions)
 		if err == nil && seen[item.ID] {
 			err = fmt.Errorf("is in the render twice, with and without its namespace: remove one")
 		}
@@ -38,8 +38,8 @@ func (p *Planner) resolve(req Request) ([]Item, error) {
 	return items, errs.orNil()
 }
 
-func (p *Planner) resolveObject(owner live.Owner, obj *unstructured.Unstructured, definitions live.Definitions) (Item, error) {
-	hash, err := render.Hash(obj)
+func (p *Planner) resolveObject(req Request, obj *unstructured.Unstructured, definitions live.Definitions) (Item, error) {
+	hash, err := hashOf(req.Ref, obj)
 	if err != nil {
 		return Item{}, err
 	}
@@ -54,7 +54,7 @@ func (p *Planner) resolveObject(owner live.Owner, obj *unstructured.Unstructured
 	if err != nil {
 		return Item{}, err
 	}
-	desired, err := live.Desired(owner, obj, namespaced)
+	desired, err := live.Desired(req.Owner, obj, namespaced)
 	if err != nil {
 		return Item{}, err
 	}
@@ -66,6 +66,15 @@ func (p *Planner) resolveObject(owner live.Owner, obj *unstructured.Unstructured
 		item.Untried = kindNotServed
 	}
 	return item, nil
+}
+
+// hashOf is what the inventory keeps of an object. Of a Secret it is the render that it was in: a hash of its own would let whoever may read
+// the inventory test what its only value is.
+func hashOf(ref render.Ref, obj *unstructured.Unstructured) (string, error) {
+	if obj.GroupVersionKind().GroupKind() == live.SecretKind {
+		return ref.Short(), nil
+	}
+	return render.Hash(obj)
 }
 
 // outOfOrder are the objects that come in an earlier wave than the definition or the namespace that they need.

@@ -41,7 +41,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 		OwnerName: live.OwnerNameFrom(r.Client),
 	}
 	plan, err := planner.Plan(ctx, apply.Request{
-		Owner: p.owner, Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
+		Owner: p.owner, Ref: selection.Render.Ref(), Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
 		Cause:  selection.Render.Ref().String() + " " + string(selection.Origin) + " " + syncRequest(p.release),
 		Rights: r.serviceAccount(p.release),
 	})

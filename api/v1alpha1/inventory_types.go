@@ -58,8 +58,8 @@ type InventoryEntry struct {
 	// name is the name of the object.
 	Name string `json:"name"`
 
-	// hash is the start of the SHA-256 of the object as it was last applied: 16 hex digits. Empty until the first apply of the
-	// object has succeeded.
+	// hash is the start of the SHA-256 of the object as it was last applied: 16 hex digits. For a Secret it is that of the render that it
+	// was applied in, 12 hex digits: nothing can be told from it about a value. Empty until the first apply of the object has succeeded.
 	// +optional
 	Hash string `json:"hash,omitempty"`
 
