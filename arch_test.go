@@ -135,34 +135,6 @@ func TestOnlyTheObserverLinksKubernetesItself(t *testing.T) {
 	}
 }
 
-// cloudSDKs are how the packages begin that reach the object stores of clouds.
-var cloudSDKs = []string{"gocloud.dev/", "cloud.google.com/", "github.com/aws/", "github.com/Azure/azure-sdk-for-go/", "google.golang.org/api/"}
-
-func TestThePluginLinksNoCloudSDK(t *testing.T) {
-	reaching := map[string]bool{}
-	for _, pkg := range load(t) {
-		packages.Visit([]*packages.Package{pkg}, nil, func(dep *packages.Package) {
-			for imported := range dep.Imports {
-				if !ofCloud(imported) || ofCloud(dep.PkgPath) {
-					continue
-				}
-				reaching[nameOf(pkg.PkgPath)] = true
-				if nameOf(pkg.PkgPath) == "cmd/kubectl-convoy" {
-					t.Errorf("the plugin reaches %s through %s: it starts each time that somebody types a command, and reads no render store",
-						imported, dep.PkgPath)
-				}
-			}
-		})
-	}
-	if !reaching["renderstore"] {
-		t.Error("the render store reaches no cloud: the rule above would hold for nothing")
-	}
-}
-
-func ofCloud(path string) bool {
-	return slices.ContainsFunc(cloudSDKs, func(sdk string) bool { return strings.HasPrefix(path, sdk) })
-}
-
 func TestEveryPackageHasADocComment(t *testing.T) {
 	for _, pkg := range load(t) {
 		if doc := docOf(t, pkg); len(strings.Fields(doc)) < 6 {

@@ -74,6 +74,7 @@ func TestThroughTheAPIServer(t *testing.T) {
 		"AStoreInMemoryHasNoHistory":                  aStoreInMemoryHasNoHistory,
 		"TheObserverMayBeDown":                        theObserverMayBeDown,
 		"RenderGivesTheRenderRefOfTheCluster":         renderGivesTheRenderRefOfTheCluster,
+		"RenderFromTheClusterHasTheRightsOfTheUser":   renderFromTheClusterTakesTheFilesFirstAndHasTheRightsOfTheUser,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}

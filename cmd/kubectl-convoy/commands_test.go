@@ -138,8 +138,8 @@ func TestCompletionScripts(t *testing.T) {
 // forbidden are the modules that would make the plugin large, and what it must not know.
 var forbidden = []string{
 	"gocloud.dev", "github.com/aws/", "github.com/Azure/azure-sdk-for-go", "cloud.google.com", "google.golang.org/api",
-	"github.com/convoy-dev/convoy/renderstore", "github.com/convoy-dev/convoy/source", "github.com/convoy-dev/convoy/render",
-	"github.com/convoy-dev/convoy/controllers", "github.com/convoy-dev/convoy/apply", "github.com/convoy-dev/convoy/live",
+	"github.com/convoy-dev/convoy/renderstore", "github.com/convoy-dev/convoy/controllers", "github.com/convoy-dev/convoy/apply",
+	"github.com/convoy-dev/convoy/observer", "github.com/convoy-dev/convoy/live/builtin", "k8s.io/kubernetes/",
 }
 
 func TestThePluginLinksNoCloudSDK(t *testing.T) {

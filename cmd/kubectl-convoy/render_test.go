@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -254,5 +256,42 @@ func TestWhatGitKeepsInAFolderIsNoFileOfTheSource(t *testing.T) {
 	chart[".git/config"], chart["charts/.git"] = "[core]", "gitdir: elsewhere"
 	if with := rendered(t, chart, "-o", "ref"); with != without || with.code != codeDone {
 		t.Errorf("with .git: %+v; without: %+v", with, without)
+	}
+}
+
+func TestLinksInAFolderAreFollowedAndLeadNowhereElse(t *testing.T) {
+	dir := offline(t, map[string]string{"release.yaml": manifest(), "base/a.yaml": shopConfig, "deploy/b.yaml": strings.ReplaceAll(shopConfig, "name: shop", "name: b")})
+	link := func(target string) {
+		t.Helper()
+		if err := os.Symlink(target, filepath.Join(dir, "deploy", filepath.Base(target))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"render", "-f", filepath.Join(dir, "release.yaml"), "--source-dir", dir, "-o", "name"}
+	link("../base/a.yaml")
+	if got := execute(t.Context(), args...); got.stdout != "configmap/b\nconfigmap/shop\n" {
+		t.Errorf("a link in the folder: got %+v", got)
+	}
+	link(filepath.Join(t.TempDir(), "outside.yaml"))
+	if got := execute(t.Context(), args...); got.code != codeError || !strings.Contains(got.stderr, "deploy/outside.yaml: is a symbolic link that leaves the source") {
+		t.Errorf("a link out of the folder: got %+v", got)
+	}
+}
+
+func TestWhatDoesNotEndIsLeftAlone(t *testing.T) {
+	tooLong := errors.New("it did not end in time")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	never := make(chan struct{})
+	defer close(never)
+	cancel(tooLong)
+	_, err := within(ctx, func() (int, error) {
+		<-never
+		return 0, nil
+	})
+	if !errors.Is(err, tooLong) {
+		t.Errorf("error %v, want %v", err, tooLong)
+	}
+	if got, err := within(t.Context(), func() (int, error) { return 1, nil }); got != 1 || err != nil {
+		t.Errorf("got %d, error %v", got, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -103,4 +104,24 @@ func renderGivesTheRenderRefOfTheCluster(t *testing.T, w *world) {
 			}
 		})
 	}
+}
+
+func renderFromTheClusterTakesTheFilesFirstAndHasTheRightsOfTheUser(t *testing.T, w *world) {
+	namespace := w.Namespace(t)
+	dir := offline(t, map[string]string{
+		"release.yaml": "apiVersion: convoy.dev/v1alpha1\nkind: Release\nmetadata: {name: shop}\nspec:\n" +
+			"  source: {from: {kind: ConfigMap, name: files}}\n" + variables,
+		"files.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: files}\ndata: {a.yaml: " + strconv.Quote(shopSecret) + "}\n",
+		"vars.yaml":  "apiVersion: v1\nkind: Secret\nmetadata: {name: vars}\nstringData: {password: of-the-cluster}\n",
+		"own.yaml":   "apiVersion: v1\nkind: Secret\nmetadata: {name: vars}\nstringData: {password: of-the-files}\n",
+	})
+	kubectl(t, w.User, "apply", "-n", namespace, "-f", filepath.Join(dir, "files.yaml"), "-f", filepath.Join(dir, "vars.yaml"))
+	line := "render --show-secrets --from-cluster -f " + filepath.Join(dir, "release.yaml")
+	expect(t, as(t.Context(), w.User, namespace, line), codeDone, []string{"password: of-the-cluster\n", "# made from ConfigMap/files@sha256:"}, nil)
+	expect(t, as(t.Context(), w.User, namespace, line+" -f "+filepath.Join(dir, "own.yaml")), codeDone, []string{"password: of-the-files\n"}, nil)
+	got := as(t.Context(), w.paul, namespace, line+" -f "+filepath.Join(dir, "files.yaml"))
+	expect(t, got, codeError, nil, []string{
+		"render Release shop in namespace " + namespace + ": what the spec names cannot be read: mutations[0].substitute.from: read Secret " + namespace + "/vars",
+		`User "paul" cannot get resource "secrets"`,
+	})
 }
