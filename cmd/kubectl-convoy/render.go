@@ -40,8 +40,8 @@ func newRender(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render -f FILE [NAME]",
 		Short: "Render a Release from its files, as the controller would",
-		Long: `Render a Release from its files, as the controller would, and print the objects and the renderRef. The same inputs give the same renderRef as in
-the cluster.
+		Long: `Render a Release from its files, as the controller would, and print the objects and the renderRef. The same inputs give the same
+renderRef as in the cluster.
 
 The files hold the Release, and the ConfigMaps and Secrets that it names; other objects in them are left alone. If they hold several Releases,
 NAME chooses. The source is fetched, unless --source-dir has its files.

@@ -114,6 +114,10 @@ func TestRenderSaysWhatIsWrongAndWhere(t *testing.T) {
 			release: strings.ReplaceAll(manifest(), "source: {", "source: {from: {kind: Secret, name: s}, "),
 			want:    "spec.source: from and git are set: set one of them",
 		},
+		"two refs": {
+			release: strings.ReplaceAll(manifest(), "path: deploy", "ref: {branch: main, tag: v1}"),
+			want:    "spec.source.git.ref: branch and tag are set: set one of them",
+		},
 		"two mutations in one": {
 			release: manifest("  mutations:\n  - {namespace: a, labels: {b: c}}\n"), want: "spec.mutations[0]: labels and namespace are set",
 		},

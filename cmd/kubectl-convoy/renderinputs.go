@@ -87,7 +87,8 @@ func (o *renderInputs) withNextMove(release *v1alpha1.Release, err error) error 
 	if release.Spec.Source.From != nil && o.sourceDir == "" {
 		orSourceDir = ", or give the files of the source with --source-dir"
 	}
-	return fmt.Errorf("%w\n  The files do not have it, and the cluster is asked only with --from-cluster: add it to the files, or that flag%s", err, orSourceDir)
+	return fmt.Errorf("%w\n  The files do not have it, and the cluster is asked only with --from-cluster: add it to the files, or that flag%s",
+		err, orSourceDir)
 }
 
 // sourceTree is the files of a source.

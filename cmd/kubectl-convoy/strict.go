@@ -51,11 +51,18 @@ func releaseOf(object *unstructured.Unstructured) (*v1alpha1.Release, error) {
 	return release, nil
 }
 
-// checkUnions says which field of the spec has not exactly one member, as it must have.
+// checkUnions says which field of the spec has more members than one, or none although it must have one.
 func checkUnions(object *unstructured.Unstructured) error {
 	spec, _ := object.Object["spec"].(map[string]any)
 	if err := checkUnion("spec.source", spec["source"]); err != nil {
 		return err
+	}
+	source, _ := spec["source"].(map[string]any)
+	for kind, value := range source {
+		members, _ := value.(map[string]any)
+		if ref, _ := members["ref"].(map[string]any); len(ref) > 1 {
+			return checkUnion("spec.source."+kind+".ref", ref)
+		}
 	}
 	mutations, _ := spec["mutations"].([]any)
 	for i, mutation := range mutations {
