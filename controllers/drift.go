@@ -27,7 +27,7 @@ func (r *ReleaseReconciler) tellDrift(ctx context.Context, p pass, changes []app
 		stories = append(stories, story(change.ID, *change.Drift))
 	}
 	if len(stories) > 0 {
-		r.event(p.release, corev1.EventTypeWarning, v1alpha1.EventDrifted, "PutBack", "Put back %s: %s", count(len(stories), "object"),
+		r.event(p.release, corev1.EventTypeWarning, v1alpha1.EventDrifted, "PutBack", "Put back %s: %s", objects(len(stories)),
 			someOf(stories, "; "))
 	}
 }
@@ -42,7 +42,7 @@ func contested(fights []apply.Fight) *Failure {
 		stories = append(stories, story(fight.ID, fight.Drift))
 	}
 	return notApplied(v1alpha1.ReasonContested, Interval, "Somebody keeps changing %s after it was put back: %s. convoy puts it back ever more slowly: "+
-		"stop the other, or leave the fields to it with the annotation %s", count(len(stories), "object"), someOf(stories, "; "),
+		"stop the other, or leave the fields to it with the annotation %s", objects(len(stories)), someOf(stories, "; "),
 		v1alpha1.IgnoreDriftAnnotation)
 }
 

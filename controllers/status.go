@@ -78,11 +78,11 @@ func outcome(seen Observation, failure *Failure) map[string]metav1.Condition {
 	}
 	if r := seen.Rendered; r != nil {
 		say(v1alpha1.ConditionRendered, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
-			fmt.Sprintf("Rendered %s as %s from %s", count(r.Objects, "object"), r.Ref.Short(), r.Summary))
+			fmt.Sprintf("Rendered %s as %s from %s", objects(r.Objects), r.Ref.Short(), r.Summary))
 	}
 	if a := seen.Applied; a != nil {
 		say(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonSucceeded,
-			fmt.Sprintf("Applied %s of render %s", count(a.Objects, "object"), a.Render.Ref().Short()))
+			fmt.Sprintf("Applied %s of render %s", objects(a.Objects), a.Render.Ref().Short()))
 	} else if w := seen.Waiting; w != nil && w.Phase != v1alpha1.SyncPhaseHealth {
 		say(v1alpha1.ConditionApplied, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, waitingMessage(*w))
 	}
@@ -183,11 +183,11 @@ func waitingMessage(w WaitingFact) string {
 	}
 }
 
-func count(n int, noun string) string {
+func objects(n int) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 object"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d objects", n)
 }
 
 // shortened cuts a message to what a condition should hold.

@@ -55,9 +55,8 @@ func (r *Reader) Read(ctx context.Context, release *v1alpha1.Release, files fs.F
 	if in.Variables, err = r.variables(ctx, release); err != nil {
 		return in, err
 	}
-	chart, err := render.IsChart(files, release.Spec.Source.Path(), release.Spec.Render)
-	if err != nil || !chart {
-		return in, nil // the render says what is wrong
+	if chart, err := render.IsChart(files, release.Spec.Source.Path(), release.Spec.Render); err != nil || !chart {
+		return in, nil //nolint:nilerr // the render says what is wrong with the files
 	}
 	if in.Values, err = r.values(ctx, release); err != nil {
 		return in, err

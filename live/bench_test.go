@@ -28,7 +28,7 @@ import (
 func BenchmarkDiff(b *testing.B) {
 	const objects, deployments, changed = 5000, 300, 50
 	w := newWorld(b)
-	render := manyObjects(b, w, objects, deployments)
+	render := manyObjects(b, objects, deployments)
 	var g errgroup.Group
 	g.SetLimit(8)
 	for _, obj := range render {
@@ -58,7 +58,7 @@ func BenchmarkDiff(b *testing.B) {
 }
 
 // manyObjects are ConfigMaps of 1.3 KB, and some Deployments of two containers.
-func manyObjects(b *testing.B, w *world, objects, deployments int) []*unstructured.Unstructured {
+func manyObjects(b *testing.B, objects, deployments int) []*unstructured.Unstructured {
 	b.Helper()
 	var render []*unstructured.Unstructured
 	for i := range objects {

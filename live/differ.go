@@ -79,7 +79,6 @@ type diff struct {
 	namespaces  map[string]bool // in the render
 
 	items   []*diffItem
-	live    Objects                            // of the items, and of what left the render
 	mergers map[schema.GroupVersionKind]merger // of the kinds of the items
 	changed map[schema.GroupKind]bool          // whose definition changes in the render
 	changes []Change

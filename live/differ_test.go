@@ -3,6 +3,7 @@ package live_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -80,7 +81,7 @@ func differ(t testing.TB, config *rest.Config) *live.Differ {
 	must(t, err)
 	return live.NewDiffer(live.DifferOptions{
 		Client: c, Mapper: mapper, Discovery: discovery.ToDiscoveryInterfaceWithContext(server), Normalizer: builtin.Normalizer{},
-		OwnerName: func(_ context.Context, namespace, label string) (string, error) {
+		OwnerName: func(_ context.Context, _, label string) (string, error) {
 			if label == "gone" {
 				return "", nil
 			}
@@ -104,7 +105,7 @@ func manifest(t testing.TB, text string) []*unstructured.Unstructured {
 	for {
 		obj := &unstructured.Unstructured{}
 		switch err := decoder.Decode(obj); {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return objects
 		case err != nil:
 			t.Fatalf("%v in\n%s", err, text)

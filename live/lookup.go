@@ -40,7 +40,8 @@ func (d *diff) read(ctx context.Context) error {
 		return err
 	}
 	return d.each(ctx, parallel, func(i *diffItem) bool { return i.live == nil }, func(ctx context.Context, item *diffItem) error {
-		if item.id.Namespace != "" && namespaces[item.id.Namespace] == nil {
+		namespace := namespaces[item.id.Namespace]
+		if item.id.Namespace != "" && namespace == nil {
 			d.inNoNamespace(item)
 			return nil
 		}
@@ -49,11 +50,16 @@ func (d *diff) read(ctx context.Context) error {
 				return err
 			}
 		}
-		if namespace := namespaces[item.id.Namespace]; item.live == nil && namespace != nil && namespace.GetDeletionTimestamp() != nil {
-			item.refuse(errors.New("its Namespace is being deleted, and takes no new object"))
-		}
+		item.checkNamespace(namespace)
 		return nil
 	})
+}
+
+// checkNamespace refuses a new object in a Namespace that is being deleted.
+func (i *diffItem) checkNamespace(namespace *unstructured.Unstructured) {
+	if i.live == nil && namespace != nil && namespace.GetDeletionTimestamp() != nil {
+		i.refuse(errors.New("its Namespace is being deleted, and takes no new object"))
+	}
 }
 
 // manyMissing is from how many missing objects of a kind and namespace on one listing of all names costs less than asking for each.

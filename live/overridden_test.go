@@ -50,7 +50,7 @@ func (w *world) forces() {
 	w.apply(w.fill(forcing)...)
 	probe := w.desired(w.fill(configMap("a: b"))[0])
 	err := wait.PollUntilContextTimeout(w.t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-		result, err := w.serverSideApply(probe, client.DryRunAll)
+		result, err := w.serverSideApply(probe, client.DryRunAll) //nolint:contextcheck // it is that of the test
 		if err != nil {
 			return false, err
 		}

@@ -54,7 +54,7 @@ func maskField(left, right map[string]any, field string) {
 func maskNamed(left, right map[string]any, hidden func(name string, value any) bool) {
 	for name, before := range left {
 		after, both := right[name]
-		if !hidden(name, before) && !(both && hidden(name, after)) {
+		if !hidden(name, before) && (!both || !hidden(name, after)) {
 			continue
 		}
 		left[name] = mask

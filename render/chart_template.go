@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,8 +53,8 @@ func helmTemplate(request chartRequest) ([]chartManifest, error) {
 	if err := validateValues(loaded, coalesced); err != nil {
 		return nil, err
 	}
-	var templates engine.Engine // without a client
-	made, err := templates.Render(loaded, seen)
+	var templates engine.Engine                                                  // without a client
+	made, err := templates.RenderWithContext(context.Background(), loaded, seen) // the process is killed when its time is up
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ func (a ociArtifact) receive(ctx context.Context) (*received, error) {
 	}
 	defer func() { _ = body.Close() }()
 	verified := content.NewVerifyReader(body, layer)
-	sent, err := a.fetcher.downloader.receive(verified)
+	sent, err := a.fetcher.receive(verified)
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func page(s *ociServer, n int) {
 func TestARegistryWithoutAnEndOfTagsIsCutOff(t *testing.T) {
 	w, s, _ := newOCIWorld(t)
 	many := strings.Repeat(`"v1",`, 50_000)
-	s.answer(func(rw http.ResponseWriter, req *http.Request, _ http.Handler) {
+	s.answer(func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		rw.Header().Set("Link", `</v2/team/app/tags/list?last=v1>; rel="next"`)
 		_, _ = fmt.Fprintf(rw, `{"tags":[%s"v1"]}`, many)
 	})

@@ -76,10 +76,12 @@ func (d description) source() section {
 	case source.Git != nil:
 		s.lines = []line{say("%s", joinNonEmpty(", ", source.Git.URL, refOf(source.Git.Ref), prefixed("folder ", source.Git.Path)))}
 	case source.OCI != nil:
-		ref := joinNonEmpty(", ", prefixed("tag ", source.OCI.Ref.Tag), prefixed("semver ", source.OCI.Ref.Semver), prefixed("digest ", source.OCI.Ref.Digest))
-		s.lines = []line{say("%s", joinNonEmpty(", ", source.OCI.URL, ref, prefixed("folder ", source.OCI.Path)))}
+		ref := source.OCI.Ref
+		named := joinNonEmpty(", ", prefixed("tag ", ref.Tag), prefixed("semver ", ref.Semver), prefixed("digest ", ref.Digest))
+		s.lines = []line{say("%s", joinNonEmpty(", ", source.OCI.URL, named, prefixed("folder ", source.OCI.Path)))}
 	case source.Archive != nil:
-		s.lines = []line{say("%s", joinNonEmpty(", ", source.Archive.URL, prefixed("digest ", source.Archive.Digest), prefixed("folder ", source.Archive.Path)))}
+		digest := prefixed("digest ", source.Archive.Digest)
+		s.lines = []line{say("%s", joinNonEmpty(", ", source.Archive.URL, digest, prefixed("folder ", source.Archive.Path)))}
 	case source.From != nil:
 		s.lines = []line{say("%s", joinNonEmpty(", ", string(source.From.Kind)+" "+source.From.Name, prefixed("folder ", source.From.Path)))}
 	}

@@ -28,22 +28,11 @@ const (
 
 // makeCredentials writes the certificates and keys, if they are not all there, and the kubeconfigs.
 func (c *cluster) makeCredentials() error {
-	if _, err := os.Stat(c.path("pki", observerClient+".key")); os.IsNotExist(err) {
-		if running, err := c.running(); err != nil || len(running) > 0 {
-			return errors.Join(err, errors.New("the cluster runs with certificates of an earlier version of convoy: run make dev-reset, then make dev-up"))
-		}
-		// Whole or not at all: an interrupted run leaves nothing that looks finished.
-		unfinished := c.path("pki.unfinished")
-		if err := errors.Join(os.RemoveAll(unfinished), os.RemoveAll(c.path("pki"))); err != nil {
-			return err
-		}
-		if err := writePKI(unfinished); err != nil {
-			return fmt.Errorf("make certificates: %w", err)
-		}
-		if err := os.Rename(unfinished, c.path("pki")); err != nil {
-			return err
-		}
-	} else if err != nil {
+	_, err := os.Stat(c.path("pki", observerClient+".key"))
+	if os.IsNotExist(err) {
+		err = c.makePKI()
+	}
+	if err != nil {
 		return err
 	}
 	return errors.Join(
@@ -52,6 +41,21 @@ func (c *cluster) makeCredentials() error {
 		c.writeKubeconfig(apiServerAccount, c.kubeconfigOf(apiServerAccount)),
 		c.writeKubeconfig(observerAccount, c.kubeconfigOf(observerAccount)),
 	)
+}
+
+// makePKI makes the certificates anew, whole or not at all: an interrupted run leaves nothing that looks finished.
+func (c *cluster) makePKI() error {
+	if running, err := c.running(); err != nil || len(running) > 0 {
+		return errors.Join(err, errors.New("the cluster runs with certificates of an earlier version of convoy: run make dev-reset, then make dev-up"))
+	}
+	unfinished := c.path("pki.unfinished")
+	if err := errors.Join(os.RemoveAll(unfinished), os.RemoveAll(c.path("pki"))); err != nil {
+		return err
+	}
+	if err := writePKI(unfinished); err != nil {
+		return fmt.Errorf("make certificates: %w", err)
+	}
+	return os.Rename(unfinished, c.path("pki"))
 }
 
 // kubeconfigOf is the kubeconfig of a ServiceAccount of convoy.

@@ -20,4 +20,6 @@ var SchemeBuilder = runtime.NewSchemeBuilder(func(s *runtime.Scheme) error {
 var AddToScheme = SchemeBuilder.AddToScheme
 
 // Types returns an empty object of every kind of this package.
-func Types() []runtime.Object { return []runtime.Object{&ReleasePin{}, &ReleaseSync{}, &ReleaseHistory{}, &ReleaseDiff{}, &ReleaseRender{}} }
+func Types() []runtime.Object {
+	return []runtime.Object{&ReleasePin{}, &ReleaseSync{}, &ReleaseHistory{}, &ReleaseDiff{}, &ReleaseRender{}}
+}
