@@ -86,7 +86,7 @@ func TestWhatIsAskedForIsWhatIsTold(t *testing.T) {
 	const late = 1300 * time.Millisecond // between the request and the answer
 	for want, at := range map[string]time.Duration{
 		"in 7d": 7*24*time.Hour - late, "in 24h": 24*time.Hour - late, "in 90m": 90*time.Minute - late, "in 5s": 5*time.Second - 300*time.Millisecond,
-		"3m ago": -3*time.Minute - late,
+		"3m1s ago": -3*time.Minute - late,
 	} {
 		if got := relative(now.Add(at), now); got != want {
 			t.Errorf("%s from now: %q, want %q", at, got, want)
