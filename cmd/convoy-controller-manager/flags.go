@@ -7,9 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/convoy-dev/convoy/source"
 )
 
 // options are the flags of the command.
@@ -23,18 +24,12 @@ type options struct {
 	probeAddress            string
 	webhookPort             int
 	webhookCertDir          string
-	sourceCacheDir          string
-	sourceCacheSize         resource.QuantityValue
-	maxArtifactSize         resource.QuantityValue
-	allowFileURLs           bool
+	sources                 source.Flags
 	zap                     zap.Options
 }
 
 func parseFlags(name string, args []string) (options, error) {
-	o := options{
-		sourceCacheSize: resource.QuantityValue{Quantity: resource.MustParse("2Gi")},
-		maxArtifactSize: resource.QuantityValue{Quantity: resource.MustParse("256Mi")},
-	}
+	o := options{sources: source.NewFlags()}
 	flags := flag.NewFlagSet(filepath.Base(name), flag.ContinueOnError)
 	config.RegisterFlags(flags)
 	o.zap.BindFlags(flags)
@@ -51,12 +46,7 @@ func parseFlags(name string, args []string) (options, error) {
 	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "The port of the webhooks for releases/pin; 0 serves none.")
 	flags.StringVar(&o.webhookCertDir, "webhook-cert-dir", "",
 		"The folder with the certificate of the webhooks, tls.crt and tls.key, which may be renewed at any time. Empty: no webhooks.")
-	flags.StringVar(&o.sourceCacheDir, "source-cache-dir", filepath.Join(os.TempDir(), "convoy-sources"),
-		"The folder of the cache of fetched sources. It may be lost at any time.")
-	flags.Var(&o.sourceCacheSize, "source-cache-size", "How large that cache may get.")
-	flags.Var(&o.maxArtifactSize, "max-artifact-size", "How large the files of one source may be.")
-	flags.BoolVar(&o.allowFileURLs, "allow-file-urls", false,
-		"Allow Git repositories at file:// URLs, which lie on the machine of the controller. For development.")
+	o.sources.AddTo(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -68,17 +58,16 @@ func parseFlags(name string, args []string) (options, error) {
 }
 
 func (o options) check(rest []string) error {
+	wrong := o.sources.Check()
 	switch {
+	case wrong != nil:
+		return wrong
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q: this command takes only flags", rest[0])
 	case o.concurrent < 1:
 		return errors.New("flag --concurrent: want a number of at least 1")
 	case o.webhookPort < 0 || o.webhookPort > 65535:
 		return errors.New("flag --webhook-port: want a port, or 0 for no webhooks")
-	case o.maxArtifactSize.Sign() <= 0:
-		return errors.New("flag --max-artifact-size: want a size above 0, such as 256Mi")
-	case o.sourceCacheSize.Cmp(o.maxArtifactSize.Quantity) < 0:
-		return errors.New("flag --source-cache-size: want at least --max-artifact-size, or no source fits in")
 	case o.leaderElect && o.leaderElectionNamespace == "" && !inPod():
 		return errors.New("flag --leader-election-namespace: want a namespace, since this is no pod that has one; or set --leader-elect=false")
 	}

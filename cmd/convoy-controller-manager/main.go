@@ -25,7 +25,6 @@ import (
 	"github.com/convoy-dev/convoy/controllers"
 	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/renderstore"
-	"github.com/convoy-dev/convoy/source"
 	"github.com/convoy-dev/convoy/webhooks"
 )
 
@@ -115,15 +114,9 @@ func addReconciler(ctx context.Context, mgr ctrl.Manager, opts options, store *r
 	if err != nil {
 		return err
 	}
-	fetcher, err := source.NewFetcher(source.Options{
-		Reader:          reader,
-		CacheDir:        opts.sourceCacheDir,
-		CacheSize:       opts.sourceCacheSize.Value(),
-		MaxArtifactSize: opts.maxArtifactSize.Value(),
-		AllowFileURLs:   opts.allowFileURLs,
-	})
+	fetcher, err := opts.sources.NewFetcher(reader)
 	if err != nil {
-		return fmt.Errorf("flag --source-cache-dir: %w", err)
+		return err
 	}
 	in, err := inputs.New(mgr.GetConfig(), reader)
 	if err != nil {

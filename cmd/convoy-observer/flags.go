@@ -4,14 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/convoy-dev/convoy/observer"
+	"github.com/convoy-dev/convoy/source"
 )
 
 // options are the flags of the command.
@@ -22,18 +21,12 @@ type options struct {
 	clientName            string
 	metricsAddress        string
 	defaultServiceAccount string
-	sourceCacheDir        string
-	sourceCacheSize       resource.QuantityValue
-	maxArtifactSize       resource.QuantityValue
-	allowFileURLs         bool
+	sources               source.Flags
 	zap                   zap.Options
 }
 
 func parseFlags(name string, args []string) (options, error) {
-	o := options{
-		sourceCacheSize: resource.QuantityValue{Quantity: resource.MustParse("2Gi")},
-		maxArtifactSize: resource.QuantityValue{Quantity: resource.MustParse("256Mi")},
-	}
+	o := options{sources: source.NewFlags()}
 	flags := flag.NewFlagSet(filepath.Base(name), flag.ContinueOnError)
 	config.RegisterFlags(flags)
 	o.zap.BindFlags(flags)
@@ -47,12 +40,7 @@ func parseFlags(name string, args []string) (options, error) {
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080",
 		"Where Prometheus metrics, /healthz and /readyz are served, over HTTP; 0 serves none.")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "", "The same as that of convoy-controller-manager.")
-	flags.StringVar(&o.sourceCacheDir, "source-cache-dir", filepath.Join(os.TempDir(), "convoy-sources"),
-		"The folder of the cache of fetched sources, which belongs to this process alone. It may be lost at any time.")
-	flags.Var(&o.sourceCacheSize, "source-cache-size", "How large that cache may get.")
-	flags.Var(&o.maxArtifactSize, "max-artifact-size", "How large the files of one source may be.")
-	flags.BoolVar(&o.allowFileURLs, "allow-file-urls", false,
-		"Allow Git repositories at file:// URLs, which lie on the machine of the observer. For development.")
+	o.sources.AddTo(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -64,7 +52,10 @@ func parseFlags(name string, args []string) (options, error) {
 }
 
 func (o options) check(rest []string) error {
+	wrong := o.sources.Check()
 	switch {
+	case wrong != nil:
+		return wrong
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q: this command takes only flags", rest[0])
 	case o.certificates.CertFile == "" || o.certificates.KeyFile == "":
@@ -73,10 +64,6 @@ func (o options) check(rest []string) error {
 		return errors.New("flag --client-ca-file: want the authority that signs the certificate of convoy-apiserver")
 	case o.clientName == "":
 		return errors.New("flag --client-name: want the common name of the certificate of convoy-apiserver")
-	case o.maxArtifactSize.Sign() <= 0:
-		return errors.New("flag --max-artifact-size: want a size above 0, such as 256Mi")
-	case o.sourceCacheSize.Cmp(o.maxArtifactSize.Quantity) < 0:
-		return errors.New("flag --source-cache-size: want at least --max-artifact-size, or no source fits in")
 	}
 	return nil
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/observer"
 	"github.com/convoy-dev/convoy/renderstore"
-	"github.com/convoy-dev/convoy/source"
 )
 
 func main() {
@@ -75,15 +74,9 @@ func newServer(config *rest.Config, opts options, store *renderstore.Store, mete
 	if err != nil {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
-	fetcher, err := source.NewFetcher(source.Options{
-		Reader:          reader,
-		CacheDir:        opts.sourceCacheDir,
-		CacheSize:       opts.sourceCacheSize.Value(),
-		MaxArtifactSize: opts.maxArtifactSize.Value(),
-		AllowFileURLs:   opts.allowFileURLs,
-	})
+	fetcher, err := opts.sources.NewFetcher(reader)
 	if err != nil {
-		return nil, fmt.Errorf("flag --source-cache-dir: %w", err)
+		return nil, err
 	}
 	in, err := inputs.New(config, reader)
 	if err != nil {
