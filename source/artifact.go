@@ -40,6 +40,8 @@ func OriginOf(src v1alpha1.Source) string {
 		return src.Git.URL
 	case src.OCI != nil:
 		return src.OCI.URL
+	case src.Helm != nil:
+		return helmOrigin(src.Helm)
 	case src.Archive != nil:
 		return src.Archive.URL
 	case src.From != nil:

@@ -76,6 +76,7 @@ type Fetcher struct {
 	objects objectReader
 	git     *gitFetcher
 	archive *archiveFetcher
+	helm    *helmFetcher
 	flux    *fluxFetcher
 	oci     *ociFetcher
 }
@@ -106,12 +107,14 @@ func NewFetcher(o Options) (*Fetcher, error) {
 	limits := limits{artifact: o.MaxArtifactSize, file: min(maxFileSize, o.MaxArtifactSize), entries: maxEntries}
 	broker := newBroker(cache, o.Now)
 	downloader := downloader{broker: broker, options: o, limits: limits, tmp: cache.path(tmpDir)}
+	archive, oci := newArchiveFetcher(objects, downloader), &ociFetcher{downloader: downloader, objects: objects}
 	return &Fetcher{
 		objects: objects,
 		git:     newGitFetcher(o, objects, broker, limits),
-		archive: newArchiveFetcher(objects, downloader),
+		archive: archive,
+		helm:    newHelmFetcher(archive, oci),
 		flux:    &fluxFetcher{downloader: downloader, objects: objects},
-		oci:     &ociFetcher{downloader: downloader, objects: objects},
+		oci:     oci,
 	}, nil
 }
 
@@ -125,6 +128,8 @@ func (f *Fetcher) Fetch(ctx context.Context, req Request) (*Artifact, error) {
 		return f.git.fetch(ctx, req.Namespace, src.Git, req.MaxAge)
 	case src.OCI != nil:
 		return f.oci.fetch(ctx, req.Namespace, src.OCI, req.MaxAge)
+	case src.Helm != nil:
+		return f.helm.fetch(ctx, req.Namespace, src.Helm, req.MaxAge)
 	case src.Archive != nil:
 		return f.archive.fetch(ctx, req.Namespace, src.Archive, req.MaxAge)
 	case src.From != nil && slices.Contains(FluxKinds, src.From.Kind):

@@ -50,3 +50,35 @@ type HelmValuesReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key,omitempty"`
 }
+
+// HelmSource is a chart of a chart repository or an OCI registry.
+type HelmSource struct {
+	// url is the address of the repository: https:// or http:// (no credentials are sent over it) of a chart repository, or oci:// of the
+	// folder of a registry that the chart is in. Credentials in the URL are rejected; they belong into secretRef.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https|http|oci)://.')",message="must start with https://, http:// or oci://, for example https://example.com/charts"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('[[:space:]?#]')",message="must not have white space, a query or a fragment"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[a-z]+://[^/]*@')",message="must not contain credentials: put them into the Secret that secretRef names"
+	URL string `json:"url"`
+
+	// chart is the name of the chart.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=250
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_.-]+$`
+	// +kubebuilder:validation:XValidation:rule="!(self in ['.', '..'])",message="must be the name of a chart"
+	Chart string `json:"chart"`
+
+	// version is a version, or a range such as ">=1.2.0 <2.0.0"; the highest version in it is deployed. Default: the highest one that is no
+	// pre-release.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Version string `json:"version,omitempty"`
+
+	// secretRef names a Secret in the namespace of the Release. For https: username and password, or bearerToken; for oci:
+	// .dockerconfigjson, or username and password. For both: certFile and keyFile (or tls.crt and tls.key) for a client certificate, and
+	// caFile (or ca.crt) for a private CA. A chart on another host than its repository is fetched without them.
+	// +optional
+	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
+}

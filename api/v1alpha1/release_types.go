@@ -116,7 +116,7 @@ type ReleaseSpec struct {
 
 // Source is where the files of a Release come from.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.oci), has(self.archive), has(self.from)].exists_one(x, x)",message="exactly one of git, oci, archive and from must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.oci), has(self.helm), has(self.archive), has(self.from)].exists_one(x, x)",message="exactly one of git, oci, helm, archive and from must be set"
 type Source struct {
 	// git is a folder of a Git repository.
 	// +optional
@@ -125,6 +125,10 @@ type Source struct {
 	// oci is a folder of an OCI artifact.
 	// +optional
 	OCI *OCISource `json:"oci,omitempty"`
+
+	// helm is a chart of a chart repository or an OCI registry.
+	// +optional
+	Helm *HelmSource `json:"helm,omitempty"`
 
 	// archive is a folder of a tar.gz or zip archive.
 	// +optional
@@ -142,6 +146,8 @@ func (s Source) Path() string {
 		return s.Git.Path
 	case s.OCI != nil:
 		return s.OCI.Path
+	case s.Helm != nil:
+		return s.Helm.Chart // the archive of a chart has it in a folder of its name
 	case s.Archive != nil:
 		return s.Archive.Path
 	case s.From != nil:

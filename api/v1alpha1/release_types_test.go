@@ -51,7 +51,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestASourceIsExactlyOne(t *testing.T) {
-	wrong := []string{"spec.source: Invalid value", "exactly one of git, oci, archive and from must be set"}
+	wrong := []string{"spec.source: Invalid value", "exactly one of git, oci, helm, archive and from must be set"}
 	tryExamples(t, map[string]example{
 		"git":             {gitSpec, nil},
 		"from":            {"source: {from: {kind: ConfigMap, name: app}}", nil},
@@ -308,5 +308,17 @@ func TestAMutationIsExactlyOne(t *testing.T) {
 		"less than no replicas":       {withField("mutations: [{replicas: {name: a, count: -1}}]"), []string{"spec.mutations[0].replicas.count"}},
 		"variables of another kind":   {withField("mutations: [{substitute: {from: [{kind: Pod, name: a}]}}]"), []string{"spec.mutations[0].substitute.from[0].kind"}},
 		"a namespace that is no name": {withField("mutations: [{namespace: " + strings.Repeat("a", 64) + "}]"), []string{"spec.mutations[0].namespace"}},
+	})
+}
+
+func TestAChartHasARepositoryAndAName(t *testing.T) {
+	tryExamples(t, map[string]example{
+		"https":               {`source: {helm: {url: "https://example.com/charts", chart: app, version: ">=1.0.0"}}`, nil},
+		"oci":                 {`source: {helm: {url: "oci://example.com/charts", chart: app}}`, nil},
+		"a file":              {`source: {helm: {url: "file:///charts", chart: app}}`, []string{"must start with https://, http:// or oci://"}},
+		"credentials":         {`source: {helm: {url: "https://me:secret@example.com/charts", chart: app}}`, []string{"must not contain credentials"}},
+		"no chart":            {`source: {helm: {url: "https://example.com/charts"}}`, []string{"spec.source.helm.chart: Required value"}},
+		"a chart that leaves": {`source: {helm: {url: "https://example.com/charts", chart: ".."}}`, []string{"must be the name of a chart"}},
+		"a path as a chart":   {`source: {helm: {url: "https://example.com/charts", chart: a/b}}`, []string{"spec.source.helm.chart"}},
 	})
 }

@@ -79,6 +79,8 @@ func (d description) source() section {
 		ref := source.OCI.Ref
 		named := joinNonEmpty(", ", prefixed("tag ", ref.Tag), prefixed("semver ", ref.Semver), prefixed("digest ", ref.Digest))
 		s.lines = []line{say("%s", joinNonEmpty(", ", source.OCI.URL, named, prefixed("folder ", source.OCI.Path)))}
+	case source.Helm != nil:
+		s.lines = []line{say("%s", joinNonEmpty(", ", source.Helm.URL, "chart "+source.Helm.Chart, prefixed("version ", source.Helm.Version)))}
 	case source.Archive != nil:
 		digest := prefixed("digest ", source.Archive.Digest)
 		s.lines = []line{say("%s", joinNonEmpty(", ", source.Archive.URL, digest, prefixed("folder ", source.Archive.Path)))}
