@@ -46,6 +46,9 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "convoy_store_operation_duration_seconds", Help: "Time that an operation on the render store took.", Buckets: buckets,
 		}, []string{"operation", "outcome"}),
 	}
+	for _, kind := range []apply.DriftKind{apply.DriftChanged, apply.DriftDeleted, apply.DriftUnlabelled} {
+		m.drifts.WithLabelValues(string(kind)) // or the first one would be no increase to Prometheus
+	}
 	registry.MustRegister(m.steps, m.outcomes, m.conditions, m.history, m.objects, m.drifts, m.operations)
 	return m
 }
