@@ -237,9 +237,11 @@ func TestAutoIsKustomizeWhereThereIsAKustomization(t *testing.T) {
 	})
 }
 
-func TestRenderTypeIsOneOfThree(t *testing.T) {
-	_, err := files{"a.yaml": manifest("a")}.build(t, "Helm", "")
-	wantError(t, err, `render type "Helm": want Auto, Plain or Kustomize`)
+func TestRenderTypeIsOneOfFour(t *testing.T) {
+	_, err := files{"a.yaml": manifest("a")}.build(t, "Jsonnet", "")
+	wantError(t, err, `render type "Jsonnet": want Auto, Plain, Kustomize or Helm`)
+	_, err = files{"a.yaml": manifest("a")}.build(t, v1alpha1.RenderHelm, "")
+	wantError(t, err, "Chart.yaml: Chart.yaml file is missing")
 }
 
 func TestPathIsAFolderOfTheSource(t *testing.T) {
