@@ -24,7 +24,7 @@ const (
 	chartTime = 30 * time.Second
 
 	// chartMemory is the most bytes of memory that they may take.
-	chartMemory = 1 << 30
+	chartMemory = 512 << 20
 
 	// maxChartOutput is the most bytes that they may make. It is more than a render may have, as its encoding is shorter.
 	maxChartOutput = 2 * MaxBytes
