@@ -27,7 +27,7 @@ const (
 	chartMemory = 512 << 20
 
 	// maxChartOutput is the most bytes that they may make. It is more than a render may have, as its encoding is shorter.
-	maxChartOutput = 2 * MaxBytes
+	maxChartOutput = MaxBytes / 2 * 3
 )
 
 // chartGate lets as many charts be templated at once as there are processors, so that their memory is bounded together.
@@ -102,14 +102,14 @@ func templateChart(ctx context.Context, request chartRequest) ([]chartManifest, 
 	cmd := exec.CommandContext(bounded, program)
 	cmd.Env = []string{chartProcess + "=1"}
 	cmd.Stdin = bytes.NewReader(encoded)
-	out := &boundedBuffer{limit: maxChartOutput, full: cancel}
+	out := &boundedBuffer{limit: 2 * maxChartOutput, full: cancel} // encoded, it is a third longer
 	cmd.Stdout = out
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case out.exceeded:
-		return nil, fmt.Errorf("its templates make more than %d MiB", maxChartOutput>>20)
+		return nil, errChartOutput
 	case errors.Is(bounded.Err(), context.DeadlineExceeded):
 		return nil, fmt.Errorf("its templates take longer than %s", chartTime)
 	case err != nil:

@@ -58,6 +58,12 @@ func helmTemplate(request chartRequest) ([]chartManifest, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := 0
+	for _, text := range made {
+		if size += len(text); size > maxChartOutput {
+			return nil, errChartOutput
+		}
+	}
 	return manifestsOf(loaded, made, request.SkipCRDs)
 }
 

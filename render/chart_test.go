@@ -181,7 +181,7 @@ func TestHostileChartsAreRefusedInBoundedTimeAndMemory(t *testing.T) {
 		"includes that never end":         {minimal(files{"a.yaml": `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`}), "nested reference name"},
 		"templates that never end":        {minimal(files{"a.yaml": `{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`}), "exceeded maximum template depth"},
 		"more memory than there is":       {minimal(files{"a.yaml": `{{ range until 2000000000 }}{{ end }}`}), "cannot be run within 512 MiB of memory"},
-		"more output than there may be":   {minimal(files{"a.yaml": `a: {{ repeat 52000000 "x" }}`}), "its templates make more than 64 MiB"},
+		"more output than there may be":   {minimal(files{"a.yaml": `a: {{ repeat 52000000 "x" }}`}), "its templates make more than 48 MiB"},
 		"a schema that reads a file":      {schema("file://" + filepath.ToSlash(outside)), "nothing is fetched"},
 		"a schema that calls the network": {schema("http://127.0.0.1:1/schema.json"), "refers to http://127.0.0.1:1/schema.json: copy it into the schema"},
 		"values that explode":             {minimal(files{"../values.yaml": aliasBomb(30)}), "values.yaml"},
