@@ -27,14 +27,14 @@ type Applier struct {
 	Gated bool
 }
 
-// Apply goes as far as it gets without waiting: the waves in order, each healthy before something is changed in the next, then the
-// prune in reverse. What is as desired already is not sent. The error is ObjectErrors; the ChangeSet says in any case what was done.
+// Apply goes as far as it gets without waiting: the PreSync hooks, the waves in order, each healthy before something is changed in the next,
+// the prune in reverse, the PostSync hooks. What is as desired already is not sent. The error is ObjectErrors; the ChangeSet says in any case what was done.
 func (a *Applier) Apply(ctx context.Context, plan *Plan) (ChangeSet, error) {
 	run := &run{Applier: a, plan: plan, health: map[render.ObjectID]live.Health{}}
 	run.set.Inventory = plan.Planned()
-	err := run.waves(ctx)
-	if err == nil && run.set.Waiting == nil {
-		err = run.prune(ctx)
+	err := run.steps(ctx)
+	if err != nil && run.set.Waiting == nil && plan.Hooked() { // the hooks of the rollout are still to run, once it goes on
+		run.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhaseWave}
 	}
 	run.set.Health = run.healthOf(plan.Items)
 	run.set.Fights = a.Memory.fights(plan.Owner)
@@ -49,6 +49,15 @@ type run struct {
 	mu     sync.Mutex // guards what follows while objects are written in parallel
 	set    ChangeSet
 	health map[render.ObjectID]live.Health // of what is as desired now, or held
+}
+
+func (r *run) steps(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{r.preSync, r.waves, r.prune, r.postSync} {
+		if err := step(ctx); err != nil || r.set.Waiting != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *run) waves(ctx context.Context) error {
@@ -149,7 +158,7 @@ func (r *run) wrote(item Item, health live.Health) {
 func (r *run) pendingAfter(waves [][]Item) bool {
 	deletes := func(rm Removal) bool { return rm.Live != nil && rm.Keep == "" }
 	return slices.ContainsFunc(waves, func(w []Item) bool { return slices.ContainsFunc(w, Item.pending) }) ||
-		slices.ContainsFunc(r.plan.Removals, deletes)
+		slices.ContainsFunc(r.plan.Removals, deletes) || len(r.plan.hooksAt(v1alpha1.HookPostSync)) > 0
 }
 
 // healthOf is the health of those of the items that the apply got to.
@@ -182,7 +191,7 @@ func (r *run) prune(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes or lets go of one object. What is not gone after the delete, since a finalizer holds it, is returned.
+// remove deletes or lets go of one object. What is not gone after the delete is returned.
 func (r *run) remove(ctx context.Context, rm Removal) (live.Unhealthy, error) {
 	switch {
 	case rm.Live == nil:
@@ -195,6 +204,15 @@ func (r *run) remove(ctx context.Context, rm Removal) (live.Unhealthy, error) {
 		r.removed(Change{ID: rm.ID, Action: Skipped, Reason: rm.Keep})
 		return nil, nil
 	}
+	left, err := r.delete(ctx, rm)
+	if err == nil && len(left) == 0 {
+		r.removed(Change{ID: rm.ID, Action: Deleted})
+	}
+	return left, err
+}
+
+// delete deletes an object. What is not gone then, since a finalizer holds it, is returned.
+func (r *run) delete(ctx context.Context, rm Removal) (live.Unhealthy, error) {
 	uid := rm.Live.GetUID()
 	if rm.Live.GetDeletionTimestamp().IsZero() {
 		err := r.Client.Delete(ctx, rm.Live.DeepCopy(), client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
@@ -210,7 +228,6 @@ func (r *run) remove(ctx context.Context, rm Removal) (live.Unhealthy, error) {
 		message := "is being deleted, and its finalizers hold it: " + fmt.Sprint(obj.GetFinalizers())
 		return live.Unhealthy{{ID: rm.ID, Verdict: live.Progressing, Message: message}}, nil
 	}
-	r.removed(Change{ID: rm.ID, Action: Deleted})
 	return nil, nil
 }
 

@@ -18,6 +18,8 @@ type Change struct {
 type Waiting struct {
 	Phase   v1alpha1.SyncPhase
 	Wave    int32
+	Hook    string         // empty if it is no hook that is awaited
+	Started bool           // the hook was started in this pass
 	Objects live.Unhealthy // what is awaited
 }
 

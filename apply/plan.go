@@ -23,7 +23,9 @@ const (
 	Configured Action = "configured"
 	Unchanged  Action = "unchanged"
 	Deleted    Action = "deleted"
-	Skipped    Action = "skipped" // left the render, and is left running
+	Skipped    Action = "skipped"  // left the render, and is left running
+	Started    Action = "started"  // a hook
+	Finished   Action = "finished" // a hook has done its work, and is deleted
 )
 
 // Item is one object of the render in a plan.
@@ -68,6 +70,8 @@ type Plan struct {
 	Items    []Item    // by wave and stage
 	Removals []Removal // by wave and stage, in reverse
 
+	hooks     []hookItem // that run in this rollout, in their order
+	run       *HookRun   // nil if this is no rollout
 	inventory live.Inventory
 	policy    live.Policy
 }
@@ -79,6 +83,7 @@ type Request struct {
 	Objects   []*unstructured.Unstructured // the render
 	Inventory live.Inventory               // what the Release recorded
 	Policy    live.Policy
+	Run       *HookRun // nil if this is no rollout, so that no hook runs
 
 	// Cause is what makes the apply what it is, such as the render and the request for it: another one ends all fights.
 	Cause string
@@ -103,11 +108,20 @@ type Planner struct {
 // Plan tries the objects on the server by dry runs, except for those that are known to be as desired, and reads what left the render. The
 // error is ObjectErrors if objects are at fault, *live.PruneRefusedError if too many would be deleted.
 func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
+	ordinary, hooks, err := splitHooks(req.Objects)
+	if err != nil {
+		return nil, err
+	}
+	req.Objects = ordinary
 	items, err := p.resolve(req)
 	if err != nil {
 		return nil, err
 	}
-	removals, err := p.planRemovals(ctx, req, items)
+	hooked, err := p.resolveHooks(req, hooks, items)
+	if err != nil {
+		return nil, err
+	}
+	removals, err := p.planRemovals(ctx, req, items, hooked.set)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +135,13 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.dryRun(ctx, req.Owner, items); err != nil {
 		return nil, err
 	}
-	return &Plan{Owner: req.Owner, Items: items, Removals: removals, inventory: req.Inventory, policy: req.Policy}, nil
+	if err := p.tryHooks(ctx, req, hooked.items, comingWith(items)); err != nil {
+		return nil, err
+	}
+	return &Plan{
+		Owner: req.Owner, Items: items, Removals: removals,
+		hooks: hooked.items, run: req.Run, inventory: req.Inventory, policy: req.Policy,
+	}, nil
 }
 
 // lookAt fills in what there is of the items.
@@ -155,6 +175,13 @@ func (p *Plan) Planned() live.Inventory {
 	for _, item := range p.Items {
 		inv[item.ID] = entryOf(item, p.inventory[item.ID].Hash)
 	}
+	for _, h := range p.hooks {
+		if p.run.ID != "" { // else none is created in this pass
+			entry := entryOf(h.Item, "")
+			entry.Hook = p.inventory[h.ID].Hook
+			inv[h.ID] = entry
+		}
+	}
 	return inv
 }
 
@@ -176,6 +203,11 @@ func (p *Plan) Kinds() []schema.GroupVersionKind {
 	for _, item := range p.Items {
 		if item.Untried != kindNotServed {
 			add(item.GVK)
+		}
+	}
+	for _, h := range p.hooks {
+		if h.Untried != kindNotServed {
+			add(h.GVK)
 		}
 	}
 	for _, r := range p.Removals {

@@ -38,14 +38,14 @@ func deletes(removals []Removal) int {
 }
 
 // planRemovals reads what was recorded and is not in the render any more, and decides what becomes of it.
-func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item) ([]Removal, error) {
+func (p *Planner) planRemovals(ctx context.Context, req Request, items []Item, hooks live.HookSet) ([]Removal, error) {
 	inRender := map[render.ObjectID]bool{}
 	for _, item := range items {
 		inRender[item.ID] = true
 	}
 	var removals []Removal
 	for id, e := range req.Inventory {
-		if !inRender[id] {
+		if !inRender[id] && !hooks.Has(id) {
 			removals = append(removals, Removal{ID: id, GVK: e.GroupVersionKind()})
 		}
 	}

@@ -21,20 +21,33 @@ func (r *ReleaseReconciler) apply(ctx context.Context, p pass, selection Selecti
 	sum := r.count(p, selection, changes)
 	p.seen.Began = sum != tally{} || p.goesOn(selection)
 	p.seen.Fights = changes.Fights
+	failure := p.ended(changes, err)
+	p.seen.Begins = planned.Hooked() && planned.run.ID == ""
+	failure = r.failed(ctx, p, applier, planned, &changes, failure)
 	if _, recordErr := r.writeInventory(ctx, p.release, planned.shards, changes.Inventory); recordErr != nil && err == nil {
 		return changes, notApplied(v1alpha1.ReasonDeployFailed, Backoff, "The inventory cannot be written: %w", recordErr)
 	}
+	if failure != nil || changes.Waiting != nil || p.deleting() {
+		return changes, failure
+	}
+	if err := applier.Finish(ctx, planned.Plan, &changes); err != nil {
+		return changes, notApplied(v1alpha1.ReasonDeployFailed, Backoff, "Hooks that are done cannot be deleted: %w", err)
+	}
+	p.seen.Applied = &AppliedFact{Selection: selection, Objects: len(planned.Items), Changes: sum}
+	r.tallies.forget(p.release.UID)
+	return changes, nil
+}
+
+// ended is why an apply did not do everything; nil if it did, or waits within its deadline.
+func (p pass) ended(changes apply.ChangeSet, err error) *Failure {
+	var late *Failure
+	if changes.Waiting != nil {
+		late = p.await(*changes.Waiting)
+	}
 	if err != nil {
-		return changes, notApplied(v1alpha1.ReasonDeployFailed, Backoff, "The apply ended half way: %w", err)
+		return notApplied(v1alpha1.ReasonDeployFailed, Backoff, "The apply ended half way: %w", err)
 	}
-	if changes.Waiting == nil {
-		if !p.deleting() {
-			p.seen.Applied = &AppliedFact{Selection: selection, Objects: len(planned.Items), Changes: sum}
-			r.tallies.forget(p.release.UID)
-		}
-		return changes, nil
-	}
-	return changes, p.await(*changes.Waiting)
+	return late
 }
 
 // rollsOut says whether the selection is not what was last applied in full, or another one was begun since. One that was is only put right
@@ -56,12 +69,17 @@ func (p pass) await(waiting apply.Waiting) *Failure {
 	fact := &WaitingFact{Waiting: waiting, Since: p.now}
 	p.seen.Waiting = fact
 	if sync := p.release.Status.Sync; sync != nil && sync.Phase == waiting.Phase && sync.Wave == waiting.Wave &&
-		sync.RenderRef == p.attempted() && sync.StartedAt.Time.Before(p.now) {
+		sync.Hook == waiting.Hook && !waiting.Started && sync.RenderRef == p.attempted() && sync.StartedAt.Time.Before(p.now) {
 		fact.Since = sync.StartedAt.Time
 	}
-	failed := waiting.Phase == v1alpha1.SyncPhaseWave && waiting.Objects.Failed()
+	hook := waiting.Hook != ""
+	failed := (hook || waiting.Phase == v1alpha1.SyncPhaseWave) && waiting.Objects.Failed()
 	if !failed && p.now.Sub(fact.Since) < p.release.Spec.Timeout.Duration {
 		return nil
+	}
+	if failed && hook {
+		return notApplied(v1alpha1.ReasonHookFailed, OnChange, "A %s hook failed: %s. Mend it, or ask for a sync to run it again", waiting.Phase,
+			waiting.Objects)
 	}
 	if failed {
 		return notApplied(v1alpha1.ReasonDeployFailed, Interval, "Wave %d failed: %s", waiting.Wave, waiting.Objects)

@@ -33,6 +33,10 @@ type Observation struct {
 	Began bool
 	// RollsBack says that Rollback begins with the next pass.
 	RollsBack bool
+	// Begins says that the hooks of the rollout start with the next pass.
+	Begins bool
+	// FailHooks are the SyncFail hooks that still run.
+	FailHooks live.Unhealthy
 	// HistoryCount is the number of entries in the render store.
 	HistoryCount *int
 	// RecordErr is why the history entry was not written or old renders were not collected.

@@ -15,6 +15,7 @@ import (
 // planned is a plan, with the Inventory objects that it was made from.
 type planned struct {
 	*apply.Plan
+	run    *apply.HookRun // nil if this is no rollout
 	shards []v1alpha1.Inventory
 	target client.Client
 }
@@ -40,8 +41,10 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, Watch: r.Watcher,
 		OwnerName: live.OwnerNameFrom(r.Client),
 	}
+	run := p.hookRun(selection)
 	plan, err := planner.Plan(ctx, apply.Request{
 		Owner: p.owner, Ref: selection.Render.Ref(), Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
+		Run:    run,
 		Cause:  selection.Render.Ref().String() + " " + string(selection.Origin) + " " + syncRequest(p.release),
 		Rights: r.serviceAccount(p.release),
 	})
@@ -55,7 +58,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	if err := r.Watcher.Ensure(ctx, plan); err != nil {
 		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The objects cannot be watched: %w", err)
 	}
-	return &planned{plan, shards, target}, nil
+	return &planned{plan, run, shards, target}, nil
 }
 
 func (r *ReleaseReconciler) serviceAccount(release *v1alpha1.Release) string {

@@ -59,7 +59,7 @@ func (r *ReleaseReconciler) report(ctx context.Context, p pass, failure *Failure
 
 // next is when the next pass starts, if no watch starts one before.
 func (r *ReleaseReconciler) next(p pass, failure *Failure) time.Duration {
-	if p.seen.RollsBack {
+	if p.seen.RollsBack || p.seen.Begins {
 		return firstBackoff
 	}
 	if failure != nil && failure.Retry == Backoff {
@@ -78,10 +78,13 @@ func (r *ReleaseReconciler) next(p pass, failure *Failure) time.Duration {
 	if round := p.nextRound(); round > 0 {
 		after = min(after, round)
 	}
-	if p.seen.Waiting == nil {
+	if p.seen.Waiting == nil && len(p.seen.FailHooks) == 0 {
 		return after
 	}
 	after = min(after, lookAgain)
+	if p.seen.Waiting == nil {
+		return after
+	}
 	if left := p.deadline(); left > 0 {
 		after = min(after, left+time.Second)
 	}

@@ -73,6 +73,9 @@ func (r *ReleaseReconciler) fallBack(p pass, failure *Failure) *Failure {
 	case healthy.RenderRef == from:
 		return failure.because("it is not rolled back, since it is the render that was last healthy")
 	}
+	if len(p.seen.FailHooks) > 0 {
+		return failure.because("convoy rolls back when what it runs on a failure has ended: " + p.seen.FailHooks.String())
+	}
 	reason := failure.Error()
 	if len(reason) > longestReason {
 		reason = cut(reason, longestReason)

@@ -131,7 +131,7 @@ func nextSync(seen Observation, release *v1alpha1.Release) *v1alpha1.SyncStatus 
 	if w == nil {
 		return nil
 	}
-	sync := &v1alpha1.SyncStatus{StartedAt: seconds(w.Since), Wave: w.Wave, Phase: w.Phase}
+	sync := &v1alpha1.SyncStatus{StartedAt: seconds(w.Since), Wave: w.Wave, Hook: w.Hook, Phase: w.Phase}
 	if release.DeletionTimestamp.IsZero() && seen.Attempted != nil {
 		sync.RenderRef = seen.Attempted.Render.Ref().String()
 	}
@@ -176,6 +176,8 @@ func waitingMessage(w WaitingFact) string {
 	switch w.Phase {
 	case v1alpha1.SyncPhaseWave:
 		return fmt.Sprintf("Waiting for wave %d to be healthy: %s", w.Wave, w.Objects)
+	case v1alpha1.SyncPhasePreSync, v1alpha1.SyncPhasePostSync:
+		return fmt.Sprintf("Waiting for a %s hook: %s", w.Phase, w.Objects)
 	case v1alpha1.SyncPhasePrune:
 		return fmt.Sprintf("Waiting for objects of wave %d to be gone: %s", w.Wave, w.Objects)
 	default:

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,8 +55,8 @@ type DiffRequest struct {
 	Confined bool
 }
 
-// Diff says what an apply of the render by force would change, sorted by identity. What would stay as it is, is left out; who owns a field
-// is no matter of it. The error says what could not be read: that is never taken for an object that is not there.
+// Diff says what an apply of the render by force would change, sorted by identity. What would stay as it is, is left out, and so are
+// hooks; who owns a field is no matter of it. The error says what could not be read: that is never taken for an object that is not there.
 func (d *Differ) Diff(ctx context.Context, req DiffRequest) ([]Change, error) {
 	run := &diff{
 		Differ: d, DiffRequest: req, definitions: DefinitionsIn(req.Objects), namespaces: map[string]bool{},
@@ -78,6 +79,7 @@ type diff struct {
 	definitions Definitions     // in the render
 	namespaces  map[string]bool // in the render
 
+	hooks   HookSet // of the render
 	items   []*diffItem
 	mergers map[schema.GroupVersionKind]merger // of the kinds of the items
 	changed map[schema.GroupKind]bool          // whose definition changes in the render
@@ -113,10 +115,18 @@ func (d *diff) resolve(context.Context) error {
 	providers, waves, seen := map[render.ObjectID]int32{}, map[*diffItem]int32{}, map[render.ObjectID]*diffItem{}
 	for _, obj := range d.Objects {
 		item := &diffItem{id: render.IDOf(obj), gvk: obj.GroupVersionKind()}
-		wave, err := d.resolveItem(item, obj)
+		hook, err := HookOf(obj)
+		var wave int32
+		if err == nil {
+			wave, err = d.resolveItem(item, obj)
+		}
 		var lookup *lookupError
 		if errors.As(err, &lookup) {
 			return fmt.Errorf("%s: %w", item.id, err)
+		}
+		if hook != nil { // whether it runs is a matter of the rollout, and it is no drift
+			d.hooks.Add(cmp.Or(item.desired, obj))
+			continue
 		}
 		if twin := seen[item.id]; twin != nil {
 			twin.refuse(errors.New("is in the render twice, with and without its namespace: remove one"))

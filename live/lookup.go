@@ -201,7 +201,7 @@ func (d *diff) readRemovals(ctx context.Context) ([]*unstructured.Unstructured, 
 	}
 	var targets []Target
 	for _, t := range d.Inventory.Targets() {
-		if !inRender[t.ID] {
+		if !inRender[t.ID] && !d.hooks.Has(t.ID) {
 			targets = append(targets, t)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/ignore"
@@ -166,9 +165,7 @@ func (m chartManifest) add(redacted redactor, c *collection) error {
 	if object == nil {
 		return nil
 	}
-	if hooks := hooksOf(object); slices.ContainsFunc(hooks, unsupported) {
-		return fmt.Errorf("%s: %w", m.Name, errHooks(object))
-	} else if len(hooks) > 0 {
+	if isTest(object) {
 		return nil
 	}
 	return c.add(object, m.Name)

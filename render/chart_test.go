@@ -50,7 +50,7 @@ func readFile(t testing.TB, name string) []byte {
 
 // TestAChartIsWhatHelmTemplateMakesOfIt compares with the golden file that helm made, with the version of helm that go.mod has:
 //
-//	helm template my app --namespace apps --include-crds --skip-tests --kube-version 1.33.1 --api-versions example.com/v1/Widget \
+//	helm template my app --namespace apps --include-crds --skip-tests --set hooks=true --kube-version 1.33.1 --api-versions example.com/v1/Widget \
 //	  -f values-1.yaml -f values-2.yaml > golden.yaml
 func TestAChartIsWhatHelmTemplateMakesOfIt(t *testing.T) {
 	const dir = "testdata/chart/"
@@ -71,7 +71,7 @@ func TestAChartIsWhatHelmTemplateMakesOfIt(t *testing.T) {
 		want[id] = object
 	}
 	var values apiextensionsv1.JSON
-	if values.Raw, err = yaml.YAMLToJSON(readFile(t, dir+"values-2.yaml")); err != nil {
+	if values.Raw, err = yaml.YAMLToJSON(append(readFile(t, dir+"values-2.yaml"), "hooks: true\n"...)); err != nil {
 		t.Fatal(err)
 	}
 	spec := v1alpha1.ReleaseSpec{Render: v1alpha1.RenderSpec{Helm: &v1alpha1.HelmRender{
@@ -92,6 +92,25 @@ func TestAChartIsWhatHelmTemplateMakesOfIt(t *testing.T) {
 	without, err := FromSpec(t.Context(), os.DirFS(dir+"app"), spec, in)
 	if err != nil || without.Len() != got.Len()-1 {
 		t.Errorf("without CRDs: %d objects and error %v, want %d", without.Len(), err, got.Len()-1)
+	}
+}
+
+func TestTestsOfAChartAreLeftOutAndItsHooksAreNot(t *testing.T) {
+	made := files{}
+	for i, event := range []string{"test", "test-success", "Test, test-success", "pre-install", "pre-install,test", "post-delete", "no-such-event"} {
+		made[fmt.Sprintf("%d.yaml", i)] = fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, annotations: {helm.sh/hook: %q}}\n", i, event)
+	}
+	got, err := FromSpec(t.Context(), minimal(made).fs(), v1alpha1.ReleaseSpec{}, Inputs{Name: "web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for id := range objectsIn(t, got) {
+		names = append(names, id.Name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"c3", "c4", "c5"}, names); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
 	}
 }
 
@@ -143,10 +162,6 @@ func TestChartsThatCannotBeRendered(t *testing.T) {
 		"a value that the schema of a subchart forbids": {
 			with(minimal(nil), files{"charts/s/Chart.yaml": "apiVersion: v2\nname: s\nversion: 0.1.0\n", "charts/s/values.schema.json": `{"required": ["size"]}`}),
 			"values: {s: {m: 1}}", []string{"the values of chart c/charts/s are not"},
-		},
-		"a hook": {
-			minimal(files{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {helm.sh/hook: 'pre-install,test'}}\n"}), "",
-			[]string{"c/templates/a.yaml: ConfigMap is a hook"},
 		},
 		"a version of Kubernetes that is none": {minimal(nil), "kubeVersion: x", []string{`kubeVersion "x"`}},
 	} {

@@ -12,13 +12,13 @@ type ObjectID struct {
 	Group     string
 	Kind      string
 	Namespace string // empty for cluster-scoped objects, and where the source leaves it to the Release
-	Name      string
+	Name      string // of a hook without one, its generateName
 }
 
 // IDOf returns the identity of an object.
 func IDOf(obj *unstructured.Unstructured) ObjectID {
 	gvk := obj.GroupVersionKind()
-	return ObjectID{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	return ObjectID{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: cmp.Or(obj.GetName(), obj.GetGenerateName())}
 }
 
 // GroupKind is the kind of the object.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
 var (
@@ -41,12 +43,31 @@ func identify(object map[string]any) (ObjectID, error) {
 		return ObjectID{}, fmt.Errorf("%s: %w", id.GroupKind(), err)
 	}
 	if id.Name == "" && metadata["generateName"] != nil {
-		return ObjectID{}, fmt.Errorf("%s: metadata.generateName makes a new object on every apply: set metadata.name", id.GroupKind())
+		if !isHook(metadata) {
+			return ObjectID{}, fmt.Errorf("%s: metadata.generateName makes a new object on every apply: set metadata.name", id.GroupKind())
+		}
+		if id.Name, err = text(metadata, "generateName", "metadata.generateName"); err != nil {
+			return ObjectID{}, fmt.Errorf("%s: %w", id.GroupKind(), err)
+		}
 	}
 	if id.Name == "" {
 		return ObjectID{}, fmt.Errorf("%s: %w", id.GroupKind(), errNoName)
 	}
 	return id, nil
+}
+
+// isHook says whether an object is a hook, which is created anew every time that it runs, so that its name may be made up.
+func isHook(metadata map[string]any) bool {
+	annotations, ok := metadata["annotations"].(map[string]any)
+	if !ok {
+		return false
+	}
+	for _, name := range []string{v1alpha1.HookAnnotation, v1alpha1.ArgoHookAnnotation, v1alpha1.HelmHookAnnotation} {
+		if value, ok := annotations[name].(string); ok {
+			return name != v1alpha1.ArgoHookAnnotation || value != "Sync"
+		}
+	}
+	return false
 }
 
 // text returns a field that is a string, or absent.

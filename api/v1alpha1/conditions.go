@@ -11,7 +11,7 @@ const (
 	// ConditionRendered says whether the source was fetched and rendered.
 	ConditionRendered = "Rendered"
 
-	// ConditionApplied says whether the selected render is applied in full: all waves, and the prune.
+	// ConditionApplied says whether the selected render is applied in full: all waves, the prune, and its hooks.
 	ConditionApplied = "Applied"
 
 	// ConditionHealthy says whether all objects of the applied render are healthy, as kstatus computes it.
@@ -50,6 +50,9 @@ const (
 	// ReasonDeployFailed (False): the render store, the inventory or the apply of an object failed. Retried with backoff.
 	ReasonDeployFailed = "DeployFailed"
 
+	// ReasonHookFailed (False): a hook has failed. It is run again for another render, or when somebody asks for a sync.
+	ReasonHookFailed = "HookFailed"
+
 	// ReasonPruneRefused (False): the render would delete more objects than prunePolicy.maxDeletes allows. Nothing was changed. Tried
 	// again when the source or the Release changes.
 	ReasonPruneRefused = "PruneRefused"
@@ -58,7 +61,7 @@ const (
 	// or tries to. Tried again when the source renders something else, somebody asks for a sync, or pins.
 	ReasonRolledBack = "RolledBack"
 
-	// ReasonTimedOut (False): a wave was not healthy, or pruned objects not gone, within spec.timeout. convoy goes on as soon as they
+	// ReasonTimedOut (False): a wave was not healthy, a hook not complete, or pruned objects not gone, within spec.timeout. convoy goes on as soon as they
 	// are.
 	ReasonTimedOut = "TimedOut"
 

@@ -63,6 +63,10 @@ type InventoryEntry struct {
 	// +optional
 	Hash string `json:"hash,omitempty"`
 
+	// hook is how the last run of a hook went: the run, a space, and Running, Succeeded or Failed. Empty for every other object.
+	// +optional
+	Hook string `json:"hook,omitempty"`
+
 	// overridden are fields that the server stored with another value than was applied, since its admission changes them: the start of the
 	// SHA-256 of a field and both its values, 16 hex digits each. A diff leaves them out for as long as both are as they were. Always empty
 	// for a Secret.

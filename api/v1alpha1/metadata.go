@@ -12,6 +12,31 @@ const (
 	// ArgoSyncWaveAnnotation is what SyncWaveAnnotation is, for objects that were made for Argo CD. convoy's own wins.
 	ArgoSyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
 
+	// HookAnnotation makes an object of a render a hook: it is not applied with the waves, but runs once in every rollout. The value is
+	// HookPreSync, HookPostSync or HookSyncFail, or several of them, separated by commas. HookPreDelete and HookPostDelete are read, and
+	// not run. Any other value is an error of the plan.
+	HookAnnotation = "convoy.dev/hook"
+
+	// ArgoHookAnnotation and HelmHookAnnotation are what HookAnnotation is, for objects that were made for Argo CD and Helm. convoy's own
+	// wins over Argo CD's, and that over Helm's.
+	ArgoHookAnnotation = "argocd.argoproj.io/hook"
+	HelmHookAnnotation = "helm.sh/hook"
+
+	// HelmHookWeightAnnotation is the wave of a hook of Helm that has no SyncWaveAnnotation.
+	HelmHookWeightAnnotation = "helm.sh/hook-weight"
+
+	// HookDeletePolicyAnnotation says when a hook is deleted: HookBeforeCreation, HookSucceeded or HookFailed, or several of them,
+	// separated by commas. Whatever it says, a hook is deleted before it is created anew; only HookSucceeded does more.
+	HookDeletePolicyAnnotation = "convoy.dev/hook-delete-policy"
+
+	// ArgoHookDeletePolicyAnnotation and HelmHookDeletePolicyAnnotation are what HookDeletePolicyAnnotation is, for objects that were made
+	// for Argo CD and Helm.
+	ArgoHookDeletePolicyAnnotation = "argocd.argoproj.io/hook-delete-policy"
+	HelmHookDeletePolicyAnnotation = "helm.sh/hook-delete-policy"
+
+	// HookRunAnnotation on a live hook names the run that it was created for. It is added at apply and is no part of the render.
+	HookRunAnnotation = "convoy.dev/hook-run"
+
 	// SyncRequestedAtAnnotation on a Release asks for a pass that looks at the source now, and, with syncPolicy.mode Manual, applies what
 	// it renders: a time in RFC 3339 with nanoseconds. It is written only through releases/sync and releases/pin of
 	// subresources.convoy.dev.
@@ -45,6 +70,28 @@ const (
 	// IgnoreDriftAll leaves the whole object to others: it is created if it is not there, and never changed. It still counts for
 	// the health, and is pruned once it left the render.
 	IgnoreDriftAll = "*"
+
+	// HookPreSync runs a hook before the first wave.
+	HookPreSync = "PreSync"
+
+	// HookPostSync runs a hook when everything is applied and healthy, and the prune is done.
+	HookPostSync = "PostSync"
+
+	// HookSyncFail runs a hook when a rollout fails after something was changed.
+	HookSyncFail = "SyncFail"
+
+	// HookPreDelete and HookPostDelete are for the deletion of a Release. They are not run.
+	HookPreDelete  = "PreDelete"
+	HookPostDelete = "PostDelete"
+
+	// HookBeforeCreation deletes a hook of an earlier run when it is created anew. It always counts.
+	HookBeforeCreation = "BeforeHookCreation"
+
+	// HookSucceeded deletes a hook once the rollout has succeeded.
+	HookSucceeded = "HookSucceeded"
+
+	// HookFailed says that a hook that failed need not be kept. It is kept until it runs again, so that its log can be read.
+	HookFailed = "HookFailed"
 
 	// ReleaseNameLabel and ReleaseNamespaceLabel name the owning Release on every applied object. They are added at apply and are
 	// no part of the render. The values are made by OwnerLabels.

@@ -103,6 +103,10 @@ type SyncStatus struct {
 	// +optional
 	Wave int32 `json:"wave"`
 
+	// hook is the hook that convoy waits for, as Kind.group namespace/name.
+	// +optional
+	Hook string `json:"hook,omitempty"`
+
 	// phase is what convoy waits for.
 	// +required
 	Phase SyncPhase `json:"phase"`
@@ -110,16 +114,22 @@ type SyncStatus struct {
 
 // SyncPhase is what a pass in progress waits for.
 //
-// +kubebuilder:validation:Enum=Wave;Prune;Health
+// +kubebuilder:validation:Enum=PreSync;Wave;Prune;PostSync;Health
 type SyncPhase string
 
 // The phases of a pass in progress.
 const (
+	// SyncPhasePreSync: a hook that runs before the first wave is not complete yet.
+	SyncPhasePreSync SyncPhase = "PreSync"
+
 	// SyncPhaseWave: the objects of a wave are not healthy yet, and something is still to be done after them.
 	SyncPhaseWave SyncPhase = "Wave"
 
 	// SyncPhasePrune: objects of a wave that left the render are not gone yet.
 	SyncPhasePrune SyncPhase = "Prune"
+
+	// SyncPhasePostSync: a hook that runs after the prune is not complete yet.
+	SyncPhasePostSync SyncPhase = "PostSync"
 
 	// SyncPhaseHealth: everything is applied, and not everything is healthy.
 	SyncPhaseHealth SyncPhase = "Health"

@@ -23,6 +23,8 @@ func (d description) nextMove(reason string) string {
 	case v1alpha1.ReasonRolledBack:
 		return "mend the source, or try again: kubectl convoy release sync " + d.Name + " " + d.target +
 			"\n      What that changes: " + diffCommand(d.Name, "", d.target)
+	case v1alpha1.ReasonHookFailed:
+		return joinNonEmpty("\n      ", "mend the hook at the source, or run it again: kubectl convoy release sync "+d.Name+" "+d.target, d.goBack())
 	case v1alpha1.ReasonContested:
 		return "stop whoever the message names, or leave the fields to them.\n      What convoy puts back: " + diffCommand(d.Name, "", d.target)
 	case v1alpha1.ReasonDeployFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonDegraded:

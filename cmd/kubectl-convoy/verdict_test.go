@@ -72,6 +72,7 @@ func TestVerdictOfEachReasonOfApplied(t *testing.T) {
 		v1alpha1.ReasonRenderFailed:   {{metav1.ConditionFalse, true, failed}},
 		v1alpha1.ReasonDryRunFailed:   {{metav1.ConditionFalse, false, pending}, {metav1.ConditionFalse, true, failed}},
 		v1alpha1.ReasonDeployFailed:   {{metav1.ConditionFalse, false, pending}, {metav1.ConditionFalse, true, failed}},
+		v1alpha1.ReasonHookFailed:     {{metav1.ConditionFalse, true, failed}},
 		v1alpha1.ReasonPruneRefused:   {{metav1.ConditionFalse, true, failed}},
 		v1alpha1.ReasonRolledBack:     {{metav1.ConditionFalse, true, failed}},  // it holds until somebody acts
 		v1alpha1.ReasonTimedOut:       {{metav1.ConditionFalse, true, pending}}, // it goes on by itself

@@ -1,0 +1,45 @@
+package controllers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/convoy-dev/convoy/apply"
+)
+
+// hookRun is the rollout that the pass is a part of; nil if it only puts drift back. Its name is made of what the status and the Release say
+// since before its first hook: when the render was first attempted, and who asked for it since. So it survives restarts, and a sync request
+// runs hooks again.
+func (p pass) hookRun(selection Selection) *apply.HookRun {
+	if p.deleting() || !p.rollsOut(selection) {
+		return nil
+	}
+	run := &apply.HookRun{Upgrade: p.release.Status.LastSuccessful != nil}
+	ref := selection.Render.Ref().String()
+	if attempted := p.release.Status.LastAttempted; attempted != nil && attempted.RenderRef == ref {
+		parts := []string{string(p.release.UID), ref, attempted.Time.UTC().Format(time.RFC3339), syncRequest(p.release)}
+		sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+		run.ID = hex.EncodeToString(sum[:5])
+	}
+	return run
+}
+
+// failed starts the hooks that run when a rollout fails, if it has changed something.
+func (r *ReleaseReconciler) failed(
+	ctx context.Context, p pass, applier *apply.Applier, planned *planned, changes *apply.ChangeSet, failure *Failure,
+) *Failure {
+	if failure == nil || failure.Status != metav1.ConditionFalse || !p.seen.Began {
+		return failure
+	}
+	var err error
+	p.seen.FailHooks, err = applier.Fail(ctx, planned.Plan, changes, p.now.Add(-p.release.Spec.Timeout.Duration))
+	if err != nil {
+		return failure.because("a SyncFail hook cannot be started: " + err.Error())
+	}
+	return failure
+}
