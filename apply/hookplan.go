@@ -127,17 +127,18 @@ func (p *Planner) tryHook(ctx context.Context, req Request, h *hookItem) (err er
 			return err
 		}
 	}
-	if h.Live == nil {
-		if req.Run.ID != "" && strings.HasPrefix(req.Inventory[h.ID].Hook, req.Run.ID) {
-			return nil
+	run := req.Inventory[h.ID].Hook
+	if h.Live != nil {
+		if err := req.Owner.MayTake(ctx, h.Live, p.OwnerName); err != nil {
+			return err
 		}
-		return serverSideApply(ctx, p.Client, h.Desired.DeepCopy(), client.DryRunAll)
+		run = h.Live.GetAnnotations()[v1alpha1.HookRunAnnotation]
 	}
-	if err := req.Owner.MayTake(ctx, h.Live, p.OwnerName); err != nil {
-		return err
-	}
-	if req.Run.ID != "" && strings.HasPrefix(h.Live.GetAnnotations()[v1alpha1.HookRunAnnotation], req.Run.ID) {
+	switch {
+	case req.Run.ID != "" && strings.HasPrefix(run, req.Run.ID): // it was started
 		return nil
+	case h.Live == nil || live.KeptAsHook(h.Live):
+		return serverSideApply(ctx, p.Client, h.Desired.DeepCopy(), client.DryRunAll)
 	}
 	if err := p.tryDelete(ctx, &Removal{ID: h.ID, GVK: h.GVK, Live: h.Live}); err != nil {
 		return err

@@ -115,7 +115,7 @@ func (r *run) hook(ctx context.Context, h hookItem, event string) (health live.H
 // start creates a hook in the place of what earlier runs left. What is not gone yet is waited for.
 func (r *run) start(ctx context.Context, h hookItem, name string) (health live.Health, started bool, err error) {
 	for _, rm := range append(h.earlier, Removal{ID: h.ID, GVK: h.GVK, Live: h.Live}) {
-		if rm.Live == nil {
+		if rm.Live == nil || live.KeptAsHook(rm.Live) {
 			continue
 		}
 		left, err := r.delete(ctx, rm)
@@ -172,7 +172,7 @@ func (a *Applier) Finish(ctx context.Context, plan *Plan, set *ChangeSet) error 
 			continue
 		}
 		obj, err := (live.Reader{Client: a.Client}).Get(ctx, h.target())
-		if err == nil && obj != nil {
+		if err == nil && obj != nil && !live.KeptAsHook(obj) {
 			_, err = r.delete(ctx, Removal{ID: h.ID, GVK: h.GVK, Live: obj})
 			r.set.Changes = append(r.set.Changes, Change{ID: h.ID, Action: Finished})
 		}

@@ -382,6 +382,29 @@ var _ = Describe("Hooks", func() {
 		Expect(find("v1", "ConfigMap", namespace, "post")).NotTo(BeNil())
 	})
 
+	It("of a protected kind, or that say they are kept, are applied over", func() {
+		policy := func(manifest string) string {
+			return annotated(v1alpha1.HookDeletePolicyAnnotation, v1alpha1.HookSucceeded, hook("PreSync", manifest))
+		}
+		files := func(version string) map[string]string {
+			return map[string]string{
+				"1.yaml": policy("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n" +
+					"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"),
+				"2.yaml": annotated(v1alpha1.PruneAnnotation, v1alpha1.PruneDisabled, policy(configMap("kept", version))), "3.yaml": configMap("a", version),
+			}
+		}
+		w.commit("v1", files("v1"))
+		w.pass("app")
+		w.pass("app") // no controller binds the claim
+		setStatus(w.live("v1", "PersistentVolumeClaim", "data"), `{"phase":"Bound"}`)
+		Expect(condition(w.settle("app"), v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
+		before := w.live("v1", "PersistentVolumeClaim", "data").GetUID()
+		next("v2", files("v2"))
+		Expect(condition(w.settle("app"), v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
+		Expect(w.live("v1", "PersistentVolumeClaim", "data").GetUID()).To(Equal(before))
+		Expect(w.value("kept")).To(Equal("v2"))
+	})
+
 	It("of another Release are not taken", func() {
 		w.commit("v1", map[string]string{"pre.yaml": hook("PreSync", configMap("pre", "v1"))})
 		w.settle("app")

@@ -76,6 +76,13 @@ func (p Policy) Keeps(owner Owner, id render.ObjectID, obj *unstructured.Unstruc
 	return ""
 }
 
+// KeptAsHook says whether a live hook is applied over, and never deleted to be created anew: what it holds would be lost.
+func KeptAsHook(obj *unstructured.Unstructured) bool {
+	annotation := obj.GetAnnotations()[v1alpha1.PruneAnnotation]
+	kept := annotation == v1alpha1.PruneDisabled || (annotation == "" && keptBySynonym(obj) != "")
+	return kept || (slices.Contains(protected, obj.GroupVersionKind().GroupKind()) && annotation != v1alpha1.PruneEnabled)
+}
+
 // keptBySynonym is the annotation of Helm or Argo CD that keeps an object, and what it says; empty if none does.
 func keptBySynonym(obj *unstructured.Unstructured) string {
 	annotations := obj.GetAnnotations()
