@@ -59,7 +59,7 @@ func TestStatusIsChecked(t *testing.T) {
 		"a wait of a prune": {v1alpha1.ReleaseStatus{Sync: &v1alpha1.SyncStatus{StartedAt: now, Phase: v1alpha1.SyncPhasePrune, Wave: -3}}, nil},
 		"a wait for health": {v1alpha1.ReleaseStatus{Sync: &v1alpha1.SyncStatus{StartedAt: now, Phase: v1alpha1.SyncPhaseHealth}}, nil},
 		"a wait for something else": {v1alpha1.ReleaseStatus{Sync: &v1alpha1.SyncStatus{StartedAt: now, Phase: "Luck"}}, []string{
-			`status.sync.phase: Unsupported value: "Luck": supported values: "Wave", "Prune", "Health"`,
+			`status.sync.phase: Unsupported value: "Luck": supported values: "PreSync", "Wave", "Prune", "PostSync", "Health"`,
 		}},
 		"a condition twice": {v1alpha1.ReleaseStatus{Conditions: []metav1.Condition{
 			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSucceeded, LastTransitionTime: now},
