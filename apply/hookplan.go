@@ -43,7 +43,7 @@ func (p *Planner) resolveHooks(req Request, hooks []live.Hook, items []Item) (pl
 			planned.set.Add(hook.Object)
 			continue
 		case runs:
-			planned.items = append(planned.items, p.hookItem(req, hook, item))
+			planned.items = append(planned.items, hookItemOf(req, hook, item))
 		}
 		planned.set.Add(item.Desired)
 	}
@@ -67,8 +67,8 @@ func runsIn(hook live.Hook, run HookRun) bool {
 	})
 }
 
-// hookItem gives a hook that has none the name that it has in this run. The item's desired object keeps its generateName out of the cluster.
-func (p *Planner) hookItem(req Request, hook live.Hook, item Item) hookItem {
+// hookItemOf gives a hook that has no name the one that it has in this run.
+func hookItemOf(req Request, hook live.Hook, item Item) hookItem {
 	if item.Desired.GetName() == "" {
 		const undecided = "0000000000"
 		item.Desired = item.Desired.DeepCopy()
