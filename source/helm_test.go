@@ -145,7 +145,7 @@ func TestChartsThatCannotBeFetched(t *testing.T) {
 		"no archive":            {entry("urls: [gone.tgz]"), "404"},
 		"what is no archive":    {entry("urls: [index.yaml]"), "version 1.0.0"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(_ *testing.T) {
 			s.mu.Lock()
 			delete(s.files, "/charts/index.yaml")
 			s.mu.Unlock()
