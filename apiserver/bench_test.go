@@ -2,15 +2,11 @@ package apiserver_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
-	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
@@ -22,10 +18,7 @@ import (
 // BenchmarkPin measures a pin through kube-apiserver: authentication, authorization, both webhooks, and the write. Beside it, a patch of the
 // Release itself is the floor of the same run.
 func BenchmarkPin(b *testing.B) {
-	ctrl.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
-	env := testenv.Start(b, testenv.WithAggregation())
-	apiservertest.Start(b, env)
+	env := apiservertest.StartForBenchmark(b)
 	release := benchRelease(b, env)
 	requests, err := discovery.NewDiscoveryClientForConfig(env.Config)
 	if err != nil {
@@ -61,11 +54,7 @@ func measure(b *testing.B, request func() error) {
 			took = append(took, time.Since(started))
 		}
 	}
-	slices.Sort(took)
-	at := func(percent int) float64 { return float64(took[len(took)*percent/100].Microseconds()) / 1000 }
-	b.ReportMetric(at(50), "p50-ms")
-	b.ReportMetric(at(95), "p95-ms")
-	b.ReportMetric(0, "ns/op") // the mean of a skewed distribution tells little
+	apiservertest.ReportPercentiles(b, took)
 }
 
 // benchRelease is a Release that has applied a render.

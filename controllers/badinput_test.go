@@ -84,7 +84,7 @@ func (d *deployed) expectRefused(name, says string, words ...string) {
 	Expect(len(text)).To(BeNumerically("<=", 4096))
 	Expect(condition(release, v1alpha1.ConditionReady)).To(Equal(says))
 	Expect(d.facts()).To(Equal(d.before))
-	Expect(d.events.all()).To(ContainElement(HavePrefix("Warning " + strings.Fields(says)[1] + " ")))
+	Expect(d.events.All()).To(ContainElement(HavePrefix("Warning " + strings.Fields(says)[1] + " ")))
 }
 
 // expectMended lets the interval pass, and expects that the ConfigMap "a" gets a value by one pass.
@@ -125,7 +125,7 @@ var _ = Describe("Bad input", func() {
 		d.commit("bad", bad.files)
 		d.expectRefused(bad.condition, bad.says, bad.words...)
 		Expect(message(d.get("app"), bad.condition)).NotTo(ContainSubstring("hunter2"))
-		Expect(strings.Join(d.events.all(), "\n")).NotTo(ContainSubstring("hunter2"))
+		Expect(strings.Join(d.events.All(), "\n")).NotTo(ContainSubstring("hunter2"))
 		d.commit("mended", map[string]string{"a.yaml": configMap("a", "mended")})
 		d.expectMended("mended")
 	},
@@ -177,7 +177,7 @@ var _ = Describe("Bad input", func() {
 	It("that holds no objects is no order to delete everything", func() {
 		d := newDeployed()
 		d.commit("bad", file("README.md", "# App\n"))
-		d.expectRefused(v1alpha1.ConditionRendered, "False RenderFailed", "renders no objects", "spec.allowEmpty")
+		d.expectRefused(v1alpha1.ConditionRendered, "False RenderFailed", "it has no objects", "spec.allowEmpty")
 		d.commit("mended", file("a.yaml", configMap("a", "mended")))
 		d.expectMended("mended")
 	})

@@ -198,7 +198,7 @@ var _ = Describe("A bad source", func() {
 		refused := func(words ...string) {
 			GinkgoHelper()
 			g.expectRefused(v1alpha1.ConditionRendered, failed, words...)
-			Expect(message(g.get("app"), v1alpha1.ConditionRendered) + strings.Join(g.events.all(), "\n")).NotTo(ContainSubstring(password))
+			Expect(message(g.get("app"), v1alpha1.ConditionRendered) + strings.Join(g.events.All(), "\n")).NotTo(ContainSubstring(password))
 		}
 		BeforeEach(func() {
 			certificate = newCertificate(time.Hour)

@@ -54,7 +54,7 @@ var _ = Describe("A bad render store", func() {
 		release := d.settle("app")
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
 		Expect(d.value("a")).To(Equal("next"))
-		Expect(d.events.all()).To(ContainElement(HavePrefix("Warning HistoryFailed ")))
+		Expect(d.events.All()).To(ContainElement(HavePrefix("Warning HistoryFailed ")))
 		d.faults.Clear()
 		d.pass("app")
 		Expect(d.history("app")).To(HaveLen(2))

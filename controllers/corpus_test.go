@@ -60,7 +60,7 @@ var _ = Describe("Real manifests, whole", Ordered, func() {
 			release := w.settle("app")
 			Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionApplied))
 			Expect(condition(release, v1alpha1.ConditionHealthy)).To(Equal("Unknown Progressing"), "no controller runs here")
-			Expect(w.events.all()).NotTo(ContainElement(HavePrefix("Warning")), "nothing went wrong on the way")
+			Expect(w.events.All()).NotTo(ContainElement(HavePrefix("Warning")), "nothing went wrong on the way")
 			Expect(w.recorded("app")).To(HaveLen(tc.objects))
 
 			Expect(writes(during(func() { w.pass("app") }))).To(BeEmpty())

@@ -91,7 +91,7 @@ var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func(
 		Expect(find(group+"/v1", "Widget", w.namespace+"-new", "there")).NotTo(BeNil())
 		Expect(find("v1", "ConfigMap", w.namespace+"-new", "config")).NotTo(BeNil())
 		Expect(w.recorded("app")).To(HaveLen(5))
-		Expect(w.events.all()).NotTo(ContainElement(HavePrefix("Warning")), "nothing went wrong on the way")
+		Expect(w.events.All()).NotTo(ContainElement(HavePrefix("Warning")), "nothing went wrong on the way")
 	})
 
 	It("applies a CRD that changes its schema together with a custom resource that uses the new field", func() {
@@ -112,7 +112,7 @@ var _ = Describe("CustomResourceDefinitions and Namespaces in the render", func(
 		release := w.settle("app")
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
 		Expect(w.recorded("app")).To(HaveLen(2))
-		Expect(w.events.all()).NotTo(ContainElement(HavePrefix("Warning")), "nothing went wrong on the way")
+		Expect(w.events.All()).NotTo(ContainElement(HavePrefix("Warning")), "nothing went wrong on the way")
 	})
 
 	for _, served := range []bool{false, true} {

@@ -94,7 +94,7 @@ var _ = Describe("Deleting a Release", func() {
 		w.pause(5 * time.Minute)
 		w.pass("app")
 		Expect(condition(w.get("app"), v1alpha1.ConditionApplied)).To(Equal("False TimedOut"))
-		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Warning DeletionHeld"), ContainSubstring("ConfigMap "+w.namespace+"/last"))))
+		Expect(w.events.All()).To(ContainElement(And(HavePrefix("Warning DeletionHeld"), ContainSubstring("ConfigMap "+w.namespace+"/last"))))
 
 		merge(w.live("v1", "ConfigMap", "last"), `{"metadata":{"finalizers":null}}`)
 		merge(w.live("v1", "ConfigMap", "a"), `{"metadata":{"finalizers":["example.com/held"]}}`)
@@ -128,7 +128,7 @@ var _ = Describe("Deleting a Release", func() {
 		kept := find("v1", "Namespace", "", w.namespace+"-kept")
 		Expect(kept).To(HaveField("GetDeletionTimestamp()", BeNil()))
 		Expect(kept.GetLabels()).NotTo(HaveKey(v1alpha1.ReleaseNameLabel))
-		Expect(w.events.all()).To(ContainElement(HavePrefix("Normal PruneSkipped Namespace " + w.namespace + "-kept was left running: its kind is protected")))
+		Expect(w.events.All()).To(ContainElement(HavePrefix("Normal PruneSkipped Namespace " + w.namespace + "-kept was left running: its kind is protected")))
 	})
 
 	It("counts no prune budget", func() {
@@ -179,7 +179,7 @@ var _ = Describe("Deleting a Release", func() {
 			release := w.get("app")
 			Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False DeployFailed"))
 			Expect(message(release, v1alpha1.ConditionApplied)).To(And(ContainSubstring("waits for the render store"), ContainSubstring("connection refused")))
-			Expect(w.events.all()).To(ContainElement(And(HavePrefix("Warning DeletionHeld"), ContainSubstring("connection refused"))))
+			Expect(w.events.All()).To(ContainElement(And(HavePrefix("Warning DeletionHeld"), ContainSubstring("connection refused"))))
 			Expect(w.live("v1", "ConfigMap", "a")).To(BeNil(), "the objects are gone already")
 			w.faults.Clear()
 			w.settle("app")

@@ -15,7 +15,7 @@ import (
 // driftEvents are the events of drift so far.
 func (w *world) driftEvents() []string {
 	var events []string
-	for _, event := range w.events.all() {
+	for _, event := range w.events.All() {
 		if note, ok := strings.CutPrefix(event, "Warning "+v1alpha1.EventDrifted+" "); ok {
 			events = append(events, note)
 		}

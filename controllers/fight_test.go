@@ -46,7 +46,7 @@ var _ = Describe("A fight over an object", func() {
 		said := And(ContainSubstring("ConfigMap "+w.namespace+"/a was changed by operator (data.key)"),
 			ContainSubstring("stop the other"), ContainSubstring(v1alpha1.IgnoreDriftAnnotation))
 		Expect(message(release, v1alpha1.ConditionApplied)).To(said)
-		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Warning Contested "), said)))
+		Expect(w.events.All()).To(ContainElement(And(HavePrefix("Warning Contested "), said)))
 	})
 
 	It("is slowed down: the pauses double, and a pass is asked for when one ends", func() {
@@ -59,7 +59,7 @@ var _ = Describe("A fight over an object", func() {
 		}
 		Expect(w.get("app").Status.Conditions).To(ContainElement(HaveField("Reason", "Contested")))
 		announced := 0
-		for _, event := range w.events.all() {
+		for _, event := range w.events.All() {
 			if reason := "Warning Contested "; len(event) > len(reason) && event[:len(reason)] == reason {
 				announced++
 			}

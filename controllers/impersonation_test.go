@@ -215,7 +215,7 @@ var _ = Describe("A Release with a ServiceAccount", func() {
 		w.pass("app")
 		release := w.get("app")
 		Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False DryRunFailed"))
-		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Warning DeletionHeld"), ContainSubstring("ConfigMap "+w.namespace+"/a"))))
+		Expect(w.events.All()).To(ContainElement(And(HavePrefix("Warning DeletionHeld"), ContainSubstring("ConfigMap "+w.namespace+"/a"))))
 		w.edit("app", func(r *v1alpha1.Release) { r.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan })
 		w.settle("app")
 		Expect(w.find("app")).To(BeNil())

@@ -71,13 +71,13 @@ var _ = Describe("A pass", func() {
 		w.create("app")
 		w.commit("v1", map[string]string{"a.yaml": inWave(0, aDeployment), "b.yaml": inWave(1, configMap("b", "one")), "c.yaml": inWave(2, configMap("c", "one"))})
 		w.pass("app")
-		Expect(w.events.all()).NotTo(ContainElement(HavePrefix("Normal Applied")))
+		Expect(w.events.All()).NotTo(ContainElement(HavePrefix("Normal Applied")))
 		w.becomeHealthy("a")
 		w.settle("app")
-		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Normal Applied"), HaveSuffix(": 3 created, 0 configured, 0 deleted"))))
+		Expect(w.events.All()).To(ContainElement(And(HavePrefix("Normal Applied"), HaveSuffix(": 3 created, 0 configured, 0 deleted"))))
 		merge(w.live("v1", "ConfigMap", "b"), `{"data":{"key":"theirs"}}`)
 		w.pass("app")
-		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Normal Applied"), HaveSuffix(": 0 created, 1 configured, 0 deleted"))))
+		Expect(w.events.All()).To(ContainElement(And(HavePrefix("Normal Applied"), HaveSuffix(": 0 created, 1 configured, 0 deleted"))))
 	})
 
 	It("does not ask a source that fails more often than the backoff says, and none more often than the interval", func() {

@@ -68,7 +68,7 @@ var _ = Describe("A pin", func() {
 		Expect(w.value("a")).To(Equal("2"))
 		Expect(release.Status.Pin).To(Equal(&v1alpha1.PinStatus{RenderRef: two, Intent: v1alpha1.PinFreeze}))
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
-		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Normal Pinned alice pinned render"), HaveSuffix(": INC-1234"))))
+		Expect(w.events.All()).To(ContainElement(And(HavePrefix("Normal Pinned alice pinned render"), HaveSuffix(": INC-1234"))))
 	})
 
 	It("rolls back from the store alone, says rollback until it is applied, then freeze", func() {
@@ -101,7 +101,7 @@ var _ = Describe("A pin", func() {
 		Expect(w.value("a")).To(Equal("2"))
 		Expect(release.Status.LastSuccessful.RenderRef).To(Equal(two))
 		Expect(release.Status.Pin).To(BeNil())
-		Expect(w.events.all()).To(ContainElement(HavePrefix("Normal Unpinned bob took the pin of render")))
+		Expect(w.events.All()).To(ContainElement(HavePrefix("Normal Unpinned bob took the pin of render")))
 		Expect(w.history("app")).To(HaveLen(2), "the history contains each render one time")
 	})
 
@@ -229,7 +229,7 @@ var _ = Describe("A pin", func() {
 		release := w.settle("app")
 		Expect(release.Pin).To(BeNil())
 		Expect(w.value("a")).To(Equal("2"))
-		Expect(w.events.all()).To(ContainElement(And(HavePrefix("Normal Unpinned The pin of render"), ContainSubstring("alice"), HaveSuffix("has expired"))))
+		Expect(w.events.All()).To(ContainElement(And(HavePrefix("Normal Unpinned The pin of render"), ContainSubstring("alice"), HaveSuffix("has expired"))))
 	})
 
 	It("survives a restart and edits of the spec", func() {

@@ -65,7 +65,7 @@ var _ = Describe("Prune", func() {
 		Expect(w.live("v1", "ConfigMap", "b")).To(BeNil())
 		Expect(w.live("v1", "ConfigMap", "c")).To(BeNil())
 		Expect(w.recorded("app")).To(ConsistOf(w.ids("a")...))
-		Expect(w.events.all()).To(ContainElement(ContainSubstring("0 created, 0 configured, 2 deleted")))
+		Expect(w.events.All()).To(ContainElement(ContainSubstring("0 created, 0 configured, 2 deleted")))
 	})
 
 	It("records no more what somebody else deleted", func() {
@@ -99,7 +99,7 @@ var _ = Describe("Prune", func() {
 		settled("True Succeeded")
 		Expect(w.live("v1", "ConfigMap", "b")).To(Equal(before))
 		Expect(w.recorded("app")).To(ConsistOf(w.ids("a")...))
-		Expect(w.events.all()).To(ContainElement("Normal PruneSkipped ConfigMap " + w.namespace + "/b was left running: it is not this Release's any more"))
+		Expect(w.events.All()).To(ContainElement("Normal PruneSkipped ConfigMap " + w.namespace + "/b was left running: it is not this Release's any more"))
 	})
 
 	It("does not delete what was deleted and made again by somebody else", func() {
@@ -136,7 +136,7 @@ var _ = Describe("Prune", func() {
 			"PersistentVolumeClaim ":                         w.live("v1", "PersistentVolumeClaim", "kept"),
 		} {
 			Expect(obj).To(HaveField("GetLabels()", Not(HaveKey(HavePrefix("convoy.dev/")))), kind)
-			Expect(w.events.all()).To(ContainElement(And(HavePrefix("Normal PruneSkipped "+kind), ContainSubstring("its kind is protected"))))
+			Expect(w.events.All()).To(ContainElement(And(HavePrefix("Normal PruneSkipped "+kind), ContainSubstring("its kind is protected"))))
 		}
 		Expect(w.recorded("app")).To(ConsistOf(w.ids("a")...))
 	})
@@ -156,7 +156,7 @@ var _ = Describe("Prune", func() {
 		settled("True Succeeded")
 		Expect(w.live("v1", "PersistentVolumeClaim", "dropped")).To(BeNil())
 		Expect(w.value("kept")).To(Equal("one"))
-		Expect(w.events.all()).To(ContainElement("Normal PruneSkipped ConfigMap " + w.namespace + "/kept was left running: its annotation convoy.dev/prune says disabled"))
+		Expect(w.events.All()).To(ContainElement("Normal PruneSkipped ConfigMap " + w.namespace + "/kept was left running: its annotation convoy.dev/prune says disabled"))
 		Expect(w.recorded("app")).To(ConsistOf(w.ids("a")...))
 	})
 
@@ -244,7 +244,7 @@ var _ = Describe("Prune", func() {
 		w.commit("v2", map[string]string{"README": "nothing here"})
 		release := w.settle("app")
 		Expect(condition(release, v1alpha1.ConditionRendered)).To(Equal("False RenderFailed"))
-		Expect(message(release, v1alpha1.ConditionRendered)).To(ContainSubstring("renders no objects: check the path, or set spec.allowEmpty"))
+		Expect(message(release, v1alpha1.ConditionRendered)).To(ContainSubstring("does not render: it has no objects: check the path, or set spec.allowEmpty"))
 		Expect(w.value("a")).To(Equal("one"))
 		w.edit("app", func(r *v1alpha1.Release) { r.Spec.AllowEmpty = true })
 		release = settled("True Succeeded")

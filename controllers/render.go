@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/render"
@@ -27,31 +28,35 @@ func (r *ReleaseReconciler) render(ctx context.Context, p pass, artifact *source
 	if fromDisk(err) {
 		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Backoff, "The files of %s cannot be read: %w", artifact.Summary(), err)
 	}
+	if errors.Is(err, render.ErrUnfinished) {
+		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, Interval, "%s does not render: %w", artifact.Summary(), err)
+	}
 	if err != nil {
 		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, OnChange, "%s does not render: %w", artifact.Summary(), err)
-	}
-	if rendered.Len() == 0 && !p.release.Spec.AllowEmpty {
-		return render.Render{}, notRendered(v1alpha1.ReasonRenderFailed, OnChange,
-			"%s renders no objects: check the path, or set spec.allowEmpty to deploy nothing", artifact.Summary())
 	}
 	return rendered, nil
 }
 
-// build renders the files, unless the last render of the Release had the same inputs.
+// build renders the files, unless the last render of the Release had the same inputs. What did not end is tried again after an interval, and
+// not in every pass: it may hold a worker for half a minute.
 func (r *ReleaseReconciler) build(
 	ctx context.Context, release *v1alpha1.Release, artifact *source.Artifact, in render.Inputs,
 ) (render.Render, error) {
 	spec := release.Spec
-	key, err := json.Marshal([]any{artifact.Origin, artifact.Revision, spec.Source.Path(), spec.Render, spec.Mutations, in})
+	key, err := json.Marshal([]any{artifact.Origin, artifact.Revision, spec.Source.Path(), spec.Render, spec.Mutations, spec.AllowEmpty, in})
 	if err != nil {
 		return render.Render{}, err
 	}
 	sum := sha256.Sum256(key) // they may be large, and hold secrets
-	if last, ok := r.built.get(release.UID, string(sum[:])); ok {
+	now := r.Clock.Now()
+	if last, ok := r.built.get(release.UID, string(sum[:])); ok && last.counts(now) {
 		return last.render, last.err
 	}
 	var next built
 	next.render, next.err = render.FromSpec(ctx, artifact.FS, spec, in)
+	if errors.Is(next.err, render.ErrUnfinished) {
+		next.until = now.Add(spec.Interval.Duration)
+	}
 	if ctx.Err() == nil && !fromDisk(next.err) { // else the error says nothing of the files
 		r.built.put(release.UID, string(sum[:]), next)
 	}
@@ -71,4 +76,8 @@ func fromDisk(err error) bool {
 type built struct {
 	render render.Render // in its encoded form
 	err    error
+	until  time.Time // when it is to be tried again; zero: when the inputs change
 }
+
+// counts says whether the same inputs would give the same now.
+func (b built) counts(now time.Time) bool { return b.until.IsZero() || now.Before(b.until) }

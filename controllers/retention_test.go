@@ -144,7 +144,7 @@ var _ = Describe("Without a render store", func() {
 		Expect(w.value("a")).To(Equal("one"))
 		w.deploy("app", "two")
 		Expect(w.value("a")).To(Equal("two"))
-		Expect(w.events.all()).NotTo(ContainElement(HavePrefix("Warning")))
+		Expect(w.events.All()).NotTo(ContainElement(HavePrefix("Warning")))
 	})
 
 	It("lets a Release be deleted", func() {

@@ -65,7 +65,7 @@ var _ = Describe("failurePolicy", func() {
 		expectRolledBack(release)
 		Expect(message(release, v1alpha1.ConditionApplied)).To(And(
 			ContainSubstring("mend the source, or ask for a sync to try again"), ContainSubstring("Degraded: Not healthy within 5m0s"), ContainSubstring("/d")))
-		Expect(w.events.all()).To(ContainElement(HavePrefix("Warning RolledBack Render ")))
+		Expect(w.events.All()).To(ContainElement(HavePrefix("Warning RolledBack Render ")))
 		Expect(w.find("app").Status.LastAttempted.RenderRef).To(Equal(good))
 	})
 

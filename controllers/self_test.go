@@ -42,7 +42,7 @@ spec: {source: {git: {url: "https://git.example.com/team/app.git"}}}
 		w.delete("app")
 		Expect(w.live("v1", "ConfigMap", "last")).To(BeNil())
 		Expect(find("v1", "Namespace", "", w.namespace)).To(HaveField("GetDeletionTimestamp()", BeNil()))
-		Expect(w.events.all()).To(ContainElement(HavePrefix("Normal PruneSkipped Namespace " + w.namespace)))
+		Expect(w.events.All()).To(ContainElement(HavePrefix("Normal PruneSkipped Namespace " + w.namespace)))
 		Expect(w.shards("app")).To(BeEmpty())
 	})
 

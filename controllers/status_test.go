@@ -208,3 +208,19 @@ func TestPollsFollowTheIntervalAndTheGeneration(t *testing.T) {
 		t.Error("a changed Release does not ask its source")
 	}
 }
+
+func TestTemplatesThatDidNotEndAreTriedAgainAfterAnInterval(t *testing.T) {
+	now := time.Now()
+	for name, tc := range map[string]struct {
+		built built
+		want  bool
+	}{
+		"what rendered":                {built{}, true},
+		"what did not end, soon after": {built{err: render.ErrUnfinished, until: now.Add(time.Second)}, true},
+		"what did not end, later":      {built{err: render.ErrUnfinished, until: now}, false},
+	} {
+		if got := tc.built.counts(now); got != tc.want {
+			t.Errorf("%s: counts %t, want %t", name, got, tc.want)
+		}
+	}
+}

@@ -201,7 +201,7 @@ var _ = Describe("When convoy writes to the store", func() {
 		release := w.deploy("app", "one")
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
 		Expect(release.Status.LastSuccessful).NotTo(BeNil())
-		Expect(w.events.all()).To(ContainElement(HavePrefix("Warning HistoryFailed")))
+		Expect(w.events.All()).To(ContainElement(HavePrefix("Warning HistoryFailed")))
 		Expect(w.history("app")).To(BeEmpty())
 		w.faults.Clear()
 		w.pass("app")

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -178,6 +179,11 @@ var _ = DescribeTable("What somebody did to an object is told by its metadata, a
 	Entry("Deployment: owner label removed", aDeployment, patched("kubectl", `{"metadata":{"labels":{"convoy.dev/release-name":null}}}`), live.Drifted, true),
 	Entry("Deployment: recreated", aDeployment, action(recreated), live.Drifted, true),
 	Entry("Deployment: deleted", aDeployment, action(func(obj *unstructured.Unstructured) { remove(obj) }), live.Drifted, true),
+	Entry("Deployment: ownerReference added", aDeployment, patched("kubectl",
+		`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"b","uid":"1e1ea5e0"}]}}`), live.Suspect, false),
+	Entry("Deployment: deleted in the foreground, and not gone yet", aDeployment, action(func(obj *unstructured.Unstructured) {
+		Expect(env.Client.Delete(context.Background(), obj, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
+	}), live.Drifted, false),
 	Entry("ConfigMap: own apply again", aConfigMap, appliedBy("convoy", ownMap), live.Clean, false),
 	Entry("ConfigMap: edited", aConfigMap, patched("kubectl-edit", `{"data":{"key":"theirs"}}`), live.Drifted, true),
 	Entry("ConfigMap: key added", aConfigMap, patched("kubectl", `{"data":{"new":"theirs"}}`), live.Suspect, false),

@@ -168,7 +168,7 @@ var _ = Describe("Waves", func() {
 		release := w.get("app")
 		Expect(message(release, v1alpha1.ConditionApplied)).To(ContainSubstring("Wave 0 failed: Job.batch " + w.namespace + "/migrate"))
 		Expect(w.value("last")).To(BeEmpty())
-		Expect(w.events.all()).To(ContainElement(HavePrefix("Warning DeployFailed Wave 0 failed")))
+		Expect(w.events.All()).To(ContainElement(HavePrefix("Warning DeployFailed Wave 0 failed")))
 		Expect(writes(during(func() { w.pass("app") }))).To(BeEmpty())
 	})
 

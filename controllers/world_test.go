@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"sync"
 	"testing/fstest"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -22,6 +20,7 @@ import (
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/controllers"
 	"github.com/convoy-dev/convoy/inputs"
+	"github.com/convoy-dev/convoy/internal/testenv"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/renderstore"
 	"github.com/convoy-dev/convoy/renderstore/faultstore"
@@ -36,7 +35,7 @@ type world struct {
 	store     *renderstore.Store
 	faults    *faultstore.Faults
 	clock     *clocktesting.FakePassiveClock
-	events    *eventLog
+	events    *testenv.EventLog
 	registry  *prometheus.Registry // of the metrics
 
 	controller *controllers.ReleaseReconciler
@@ -52,7 +51,7 @@ func newWorldWithStore(url string) *world {
 		namespace: env.Namespace(GinkgoTB()),
 		source:    source.NewStatic("v0", fstest.MapFS{}),
 		clock:     clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second)),
-		events:    &eventLog{},
+		events:    &testenv.EventLog{},
 	}
 	var err error
 	w.store, w.faults, err = faultstore.Wrap(context.Background(), url)
@@ -194,23 +193,3 @@ type unwatched struct{}
 func (unwatched) Metadata(context.Context, live.Target) (*metav1.ObjectMeta, bool) { return nil, false }
 
 func (unwatched) Ensure(context.Context, *apply.Plan) error { return nil }
-
-// eventLog keeps the events of a controller.
-type eventLog struct {
-	mu     sync.Mutex
-	events []string
-}
-
-// Eventf notes "type reason note".
-func (l *eventLog) Eventf(_ runtime.Object, _ runtime.Object, kind, reason, _, note string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.events = append(l.events, kind+" "+reason+" "+fmt.Sprintf(note, args...))
-}
-
-// all are the events so far.
-func (l *eventLog) all() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]string(nil), l.events...)
-}

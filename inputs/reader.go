@@ -65,7 +65,8 @@ func (r *Reader) Read(ctx context.Context, release *v1alpha1.Release, files fs.F
 	return in, err
 }
 
-// target is what the target can do.
+// target is what the target can do. While a part of it does not answer, it is what it was: a chart would take the kinds for missing, and
+// all charts would fail for one aggregated API that is down.
 func (r *Reader) target(ctx context.Context) (render.Capabilities, error) {
 	if r.server == nil {
 		return r.capabilities, nil
@@ -76,6 +77,9 @@ func (r *Reader) target(ctx context.Context) (render.Capabilities, error) {
 		return r.capabilities, nil
 	}
 	capabilities, err := live.Capabilities(ctx, r.server)
+	if err != nil && !r.seen.IsZero() {
+		return r.capabilities, nil //nolint:nilerr // what was seen last is better than nothing at all
+	}
 	if err != nil {
 		return render.Capabilities{}, fmt.Errorf("ask the cluster what it serves: %w", err)
 	}

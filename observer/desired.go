@@ -90,9 +90,5 @@ func (s *Server) fromSource(ctx context.Context, req request) (desired, error) {
 	if err != nil {
 		return desired{}, failure(metav1.StatusReasonInvalid, "%s does not render: %w", artifact.Summary(), err)
 	}
-	if rendered.Len() == 0 && !spec.AllowEmpty {
-		return desired{}, failure(metav1.StatusReasonInvalid,
-			"%s renders no objects: check the path, or set spec.allowEmpty to deploy nothing", artifact.Summary())
-	}
 	return desired{render: rendered, origin: subresources.DiffFromSource, summary: artifact.Summary()}, nil
 }

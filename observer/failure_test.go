@@ -84,7 +84,7 @@ var _ = Describe("What cannot be answered", func() {
 		empty.commit(map[string]string{"README.md": "nothing"})
 		a = empty.admin("diff")
 		Expect(a.code).To(Equal(http.StatusUnprocessableEntity))
-		Expect(a.message).To(ContainSubstring("renders no objects: check the path, or set spec.allowEmpty"))
+		Expect(a.message).To(ContainSubstring("does not render: it has no objects: check the path, or set spec.allowEmpty"))
 
 		down := newWorld()
 		down.create(manual)

@@ -111,7 +111,7 @@ var _ = Describe("The values of Secrets", func() {
 			expectHidden(fmt.Sprint("answer ", i), string(a.body))
 			expectHidden(fmt.Sprint("header of answer ", i), fmt.Sprint(a.header))
 		}
-		expectHidden("an event", strings.Join(w.events.all(), "\n"))
+		expectHidden("an event", strings.Join(w.events.All(), "\n"))
 		expectHidden("the log", said.String())
 		expectHidden("the status", fmt.Sprint(w.current().Status))
 	})

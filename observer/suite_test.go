@@ -1,9 +1,7 @@
 package observer_test
 
 import (
-	"bytes"
 	"io"
-	"sync"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -23,7 +21,7 @@ var (
 	watcher *apiservertest.Observer // the observer
 	git     *gitserver.Server
 	gitRoot string
-	said    = &output{} // what everything logs
+	said    = &testenv.Output{} // what everything logs
 	logger  logr.Logger
 )
 
@@ -45,22 +43,3 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(git.Stop)
 })
-
-// output gathers what is logged.
-type output struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.String()
-}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +27,7 @@ import (
 	"github.com/convoy-dev/convoy/controllers"
 	"github.com/convoy-dev/convoy/inputs"
 	"github.com/convoy-dev/convoy/internal/gitserver"
+	"github.com/convoy-dev/convoy/internal/testenv"
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/observer"
 	"github.com/convoy-dev/convoy/renderstore"
@@ -45,7 +44,7 @@ type world struct {
 	dir        string // of the store; empty if there is none
 	store      *renderstore.Store
 	faults     *faultstore.Faults // of what the observer reads
-	events     *eventLog
+	events     *testenv.EventLog
 	controller *controllers.ReleaseReconciler
 	changes    []func(*observer.Options)
 }
@@ -62,7 +61,7 @@ func newWorld() *world {
 // newWorldWithStore makes a world with the store of a URL; empty for none.
 func newWorldWithStore(url string) *world {
 	GinkgoHelper()
-	w := &world{namespace: env.Namespace(GinkgoTB()), events: &eventLog{}}
+	w := &world{namespace: env.Namespace(GinkgoTB()), events: &testenv.EventLog{}}
 	var err error
 	name := w.namespace + ".git"
 	w.repository, err = gitserver.Init(filepath.Join(gitRoot, name))
@@ -217,23 +216,3 @@ type unwatched struct{}
 func (unwatched) Metadata(context.Context, live.Target) (*metav1.ObjectMeta, bool) { return nil, false }
 
 func (unwatched) Ensure(context.Context, *apply.Plan) error { return nil }
-
-// eventLog keeps the events of a controller.
-type eventLog struct {
-	mu     sync.Mutex
-	events []string
-}
-
-// Eventf notes "type reason note".
-func (l *eventLog) Eventf(_ runtime.Object, _ runtime.Object, kind, reason, _, note string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.events = append(l.events, kind+" "+reason+" "+fmt.Sprintf(note, args...))
-}
-
-// all are the events so far.
-func (l *eventLog) all() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]string(nil), l.events...)
-}

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -30,7 +31,10 @@ func addChart(ctx context.Context, t *tree, dir string, spec *v1alpha1.HelmRende
 		return fmt.Errorf("%s: %w", path.Join(dir, chartFile), err)
 	}
 	manifests, err := templateChart(ctx, request)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrUnfinished):
+		return fmt.Errorf("%s: %w", path.Join(dir, chartFile), err)
+	case err != nil:
 		return fmt.Errorf("%s: %s", path.Join(dir, chartFile), redacted.redact(err.Error()))
 	}
 	for _, manifest := range manifests {

@@ -95,7 +95,7 @@ func templateChart(ctx context.Context, request chartRequest) ([]chartManifest, 
 	defer chartGate.Release(1)
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the program to run templates with: %w", err)
+		return nil, fmt.Errorf("%w: find the program to run them with: %w", ErrUnfinished, err)
 	}
 	bounded, cancel := context.WithTimeout(ctx, chartTime)
 	defer cancel()
@@ -111,9 +111,9 @@ func templateChart(ctx context.Context, request chartRequest) ([]chartManifest, 
 	case out.exceeded:
 		return nil, errChartOutput
 	case errors.Is(bounded.Err(), context.DeadlineExceeded):
-		return nil, fmt.Errorf("its templates take longer than %s", chartTime)
+		return nil, fmt.Errorf("%w within %s", ErrUnfinished, chartTime)
 	case err != nil:
-		return nil, fmt.Errorf("its templates cannot be run within %d MiB of memory: %w", chartMemory>>20, err)
+		return nil, fmt.Errorf("%w within %d MiB of memory: %w", ErrUnfinished, chartMemory>>20, err)
 	}
 	var answer chartAnswer
 	if err := json.Unmarshal(out.kept.Bytes(), &answer); err != nil {

@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -195,7 +196,7 @@ func TestHostileChartsAreRefusedInBoundedTimeAndMemory(t *testing.T) {
 	}{
 		"includes that never end":         {minimal(files{"a.yaml": `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`}), "nested reference name"},
 		"templates that never end":        {minimal(files{"a.yaml": `{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`}), "exceeded maximum template depth"},
-		"more memory than there is":       {minimal(files{"a.yaml": `{{ range until 2000000000 }}{{ end }}`}), "cannot be run within 512 MiB of memory"},
+		"more memory than there is":       {minimal(files{"a.yaml": `{{ range until 2000000000 }}{{ end }}`}), "did not end within 512 MiB of memory"},
 		"more output than there may be":   {minimal(files{"a.yaml": `a: {{ repeat 52000000 "x" }}`}), "its templates make more than 48 MiB"},
 		"a schema that reads a file":      {schema("file://" + filepath.ToSlash(outside)), "nothing is fetched"},
 		"a schema that calls the network": {schema("http://127.0.0.1:1/schema.json"), "refers to http://127.0.0.1:1/schema.json: copy it into the schema"},
@@ -212,6 +213,26 @@ func TestHostileChartsAreRefusedInBoundedTimeAndMemory(t *testing.T) {
 				t.Errorf("render %s and error %.500v, want %q", got.Ref(), err, tc.want)
 			}
 		})
+	}
+}
+
+func TestAnErrorOfTheMachineIsToldFromOneOfTheTemplates(t *testing.T) {
+	for template, want := range map[string]bool{`{{ range until 2000000000 }}{{ end }}`: true, `{{ fail "no" }}`: false} {
+		_, err := FromSpec(t.Context(), minimal(files{"a.yaml": template}).fs(), v1alpha1.ReleaseSpec{}, Inputs{Name: "web"})
+		if err == nil || errors.Is(err, ErrUnfinished) != want {
+			t.Errorf("%s: error %v, unfinished %t, want %t", template, err, !want, want)
+		}
+	}
+}
+
+func TestARenderWithoutObjectsHasToBeAllowed(t *testing.T) {
+	chart := minimal(files{"a.yaml": "{{/* nothing */}}"})
+	if r, err := FromSpec(t.Context(), chart.fs(), v1alpha1.ReleaseSpec{}, Inputs{Name: "web"}); err == nil || !r.IsZero() ||
+		!strings.Contains(err.Error(), "set spec.allowEmpty") {
+		t.Errorf("render %s and error %v", r.Ref(), err)
+	}
+	if r, err := FromSpec(t.Context(), chart.fs(), v1alpha1.ReleaseSpec{AllowEmpty: true}, Inputs{Name: "web"}); err != nil || r.IsZero() || r.Len() != 0 {
+		t.Errorf("allowed: render %s and error %v", r.Ref(), err)
 	}
 }
 

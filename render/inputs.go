@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -35,12 +36,21 @@ type Capabilities struct {
 	APIVersions []string `json:"apiVersions"` // such as apps/v1 and apps/v1/Deployment, sorted
 }
 
-// FromSpec makes the render of a Release: it builds the files of its source and mutates what comes of it. Errors name the file, document
-// and line, or the mutation and the object, and never hold the value of a Secret.
+// ErrUnfinished says that templates did not end within their time or memory, or could not be run at all: on a machine that has more to
+// give, the same inputs may render.
+var ErrUnfinished = errors.New("its templates did not end")
+
+// FromSpec makes the render of a Release: it builds the files of its source and mutates what comes of it. A render without objects is an
+// error, unless the spec allows it. Errors name the file, document and line, or the mutation and the object, and never hold the value of a
+// Secret.
 func FromSpec(ctx context.Context, fsys fs.FS, spec v1alpha1.ReleaseSpec, in Inputs) (Render, error) {
 	built, err := build(ctx, fsys, spec.Source.Path(), spec.Render, in)
 	if err != nil {
 		return Render{}, err
 	}
-	return Mutate(ctx, built, spec.Mutations, in.Variables)
+	mutated, err := Mutate(ctx, built, spec.Mutations, in.Variables)
+	if err == nil && mutated.Len() == 0 && !spec.AllowEmpty {
+		return Render{}, errors.New("it has no objects: check the path, or set spec.allowEmpty to deploy nothing")
+	}
+	return mutated, err
 }

@@ -33,15 +33,21 @@ type fileServer struct {
 // serveFile starts a server, with TLS if there is a configuration.
 func serveFile(t *testing.T, content []byte, config *tls.Config) *fileServer {
 	s := &fileServer{content: content, etags: true}
-	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	if config == nil {
-		s.Start()
-	} else {
-		s.TLS = config
-		s.StartTLS()
-	}
-	t.Cleanup(s.Close)
+	s.Server = startServer(t, s.serve, config)
 	return s
+}
+
+// startServer starts a server, with TLS if there is a configuration.
+func startServer(t *testing.T, serve http.HandlerFunc, config *tls.Config) *httptest.Server {
+	server := httptest.NewUnstartedServer(serve)
+	if config == nil {
+		server.Start()
+	} else {
+		server.TLS = config
+		server.StartTLS()
+	}
+	t.Cleanup(server.Close)
+	return server
 }
 
 func (s *fileServer) serve(rw http.ResponseWriter, req *http.Request) {

@@ -23,7 +23,7 @@ type chartServer struct {
 
 func serveCharts(t *testing.T, config *tls.Config) *chartServer {
 	s := &chartServer{files: map[string][]byte{}}
-	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+	s.Server = startServer(t, func(rw http.ResponseWriter, req *http.Request) {
 		s.mu.Lock()
 		s.requests = append(s.requests, strings.TrimSpace(req.URL.Path+" "+req.Header.Get("Authorization")))
 		content, ok := s.files[req.URL.Path]
@@ -38,14 +38,7 @@ func serveCharts(t *testing.T, config *tls.Config) *chartServer {
 			rw.Header().Set("ETag", etag)
 			_, _ = rw.Write(content)
 		}
-	}))
-	if config == nil {
-		s.Start()
-	} else {
-		s.TLS = config
-		s.StartTLS()
-	}
-	t.Cleanup(s.Close)
+	}, config)
 	return s
 }
 

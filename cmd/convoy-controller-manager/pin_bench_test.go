@@ -7,13 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	subresources "github.com/convoy-dev/convoy/api/subresources/v1alpha1"
@@ -27,10 +24,7 @@ import (
 // BenchmarkPinToFirstChange measures from the moment that somebody sends a pin until the first object has changed in the cluster, through
 // kube-apiserver, convoy-apiserver, both webhooks, the watch, the dry run and the render store. Each pin goes to the other of two renders.
 func BenchmarkPinToFirstChange(b *testing.B) {
-	ctrl.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
-	env := testenv.Start(b, testenv.WithAggregation())
-	apiservertest.Start(b, env)
+	env := apiservertest.StartForBenchmark(b)
 	serveForBenchmark(b, env)
 	scheme := testenv.Scheme()
 	if err := subresources.AddToScheme(scheme); err != nil {
@@ -63,10 +57,7 @@ func BenchmarkPinToFirstChange(b *testing.B) {
 			took = append(took, time.Since(started))
 		}
 	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
-	b.ReportMetric(0, "ns/op")
+	apiservertest.ReportPercentiles(b, took)
 }
 
 // serveForBenchmark runs the manager until the benchmark ends.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net"
@@ -9,10 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/convoy-dev/convoy/internal/testenv"
 )
 
 // stopTimeout is how long a process may take to end.
@@ -22,7 +22,7 @@ const stopTimeout = 30 * time.Second
 type process struct {
 	t       *testing.T
 	command *exec.Cmd
-	output  *output
+	output  *testenv.Output
 	exited  chan struct{}
 
 	metricsURL, probesURL string
@@ -31,7 +31,7 @@ type process struct {
 // startProcess starts the command with these arguments. It is killed when the test ends.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, command: exec.Command(os.Args[0], args...), output: &output{}, exited: make(chan struct{})}
+	p := &process{t: t, command: exec.Command(os.Args[0], args...), output: &testenv.Output{}, exited: make(chan struct{})}
 	p.command.Env = append(os.Environ(), asManager+"=1")
 	p.command.Stdout, p.command.Stderr = p.output, p.output
 	if _, err := p.command.StdinPipe(); err != nil { // it ends when this end of the pipe does
@@ -47,7 +47,7 @@ func startProcess(t *testing.T, args ...string) *process {
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("the end of the output of the process:\n%s", p.output.tail())
+			t.Logf("the end of the output of the process:\n%s", p.output.Tail())
 		}
 	})
 	return p
@@ -142,30 +142,4 @@ func (p *process) wantNoErrors() {
 			p.t.Errorf("it logs an error: %v", line)
 		}
 	}
-}
-
-// output gathers what a process prints.
-type output struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.String()
-}
-
-// tail is the end of it.
-func (o *output) tail() string {
-	const most = 8 << 10
-	all := o.String()
-	return all[max(0, len(all)-most):]
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
@@ -166,25 +168,23 @@ func TestWhatCannotBeOpenedEndsItWithoutCredentials(t *testing.T) {
 }
 
 // get asks a server until it answers.
-func get(t *testing.T, asker *http.Client, url string) (int, string) {
+func get(t *testing.T, asker *http.Client, url string) (code int, text string) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		response, err := asker.Get(url)
-		if err != nil {
-			if time.Now().After(deadline) {
-				t.Fatalf("nobody answers: %v", err)
-			}
-			time.Sleep(20 * time.Millisecond)
-			continue
+		if last = err; err != nil {
+			return false, nil
 		}
 		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return response.StatusCode, string(body)
+		code, text = response.StatusCode, string(body)
+		return err == nil, err
+	})
+	if err != nil {
+		t.Fatalf("nobody answers: %v", cmp.Or(last, err))
 	}
+	return code, text
 }
 
 func TestItServesProbesMetricsAndConvoyAPIServer(t *testing.T) {

@@ -129,7 +129,7 @@ func TestRenderSaysWhatIsWrongAndWhere(t *testing.T) {
 		"no file":             {release: manifest(), args: []string{"-f", "DIR/none.yaml"}, want: "none.yaml: no such file or directory"},
 		"no folder":           {release: manifest(), args: []string{"--source-dir", "DIR/none"}, want: "open --source-dir: open DIR/none: no such file"},
 		"no path":             {release: manifest(), want: `DIR does not render: path "deploy" does not exist in the source`},
-		"no objects":          {release: manifest(), files: map[string]string{"deploy/README.md": ""}, want: "DIR renders no objects: check the path, or set spec.allowEmpty"},
+		"no objects":          {release: manifest(), files: map[string]string{"deploy/README.md": ""}, want: "DIR does not render: it has no objects: check the path, or set spec.allowEmpty"},
 		"a broken manifest":   {release: manifest(), files: map[string]string{"deploy/a.yaml": shopConfig + "---\na: b: c\n"}, want: "deploy/a.yaml, document 2: line 6"},
 		"a variable":          {release: manifest(variables) + varsSecret, files: map[string]string{"deploy/a.yaml": strings.ReplaceAll(shopSecret, "${password}", "${other}")}, want: "mutations[0].substitute: Secret shop: "},
 		"no Secret":           {release: manifest(variables), files: map[string]string{"deploy/a.yaml": shopSecret}, want: "what the spec names cannot be read: mutations[0].substitute.from: Secret apps/vars does not exist\n  The files do not have it, and the cluster is asked only with --from-cluster"},

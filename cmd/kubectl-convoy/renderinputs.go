@@ -42,11 +42,8 @@ func (o *renderInputs) render(ctx context.Context, c *cli, release *v1alpha1.Rel
 	}
 	made.from = tree.name
 	made.Render, err = within(ctx, func() (render.Render, error) { return render.FromSpec(ctx, tree.files, release.Spec, in) })
-	switch {
-	case err != nil:
+	if err != nil {
 		return made, fmt.Errorf("%s does not render: %w", tree.name, err)
-	case made.Len() == 0 && !release.Spec.AllowEmpty:
-		return made, fmt.Errorf("%s renders no objects: check the path, or set spec.allowEmpty to deploy nothing", tree.name)
 	}
 	return made, nil
 }
