@@ -78,7 +78,8 @@ func (r *Reader) target(ctx context.Context) (render.Capabilities, error) {
 	}
 	capabilities, err := live.Capabilities(ctx, r.server)
 	if err != nil && !r.seen.IsZero() {
-		return r.capabilities, nil //nolint:nilerr // what was seen last is better than nothing at all
+		// What was seen last is better than nothing at all.
+		return r.capabilities, nil
 	}
 	if err != nil {
 		return render.Capabilities{}, fmt.Errorf("ask the cluster what it serves: %w", err)
