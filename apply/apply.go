@@ -52,7 +52,11 @@ type run struct {
 }
 
 func (r *run) steps(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{r.preSync, r.waves, r.prune, r.postSync} {
+	line := []func(context.Context) error{r.preSync, r.waves, r.prune, r.postSync}
+	if r.plan.deletes() {
+		line = []func(context.Context) error{r.preDelete, r.prune, r.postDelete}
+	}
+	for _, step := range line {
 		if err := step(ctx); err != nil || r.set.Waiting != nil {
 			return err
 		}
@@ -175,18 +179,25 @@ func (r *run) healthOf(items []Item) []live.Health {
 // prune takes away what left the render, wave by wave in reverse; the objects of one are gone before the next.
 func (r *run) prune(ctx context.Context) error {
 	for _, group := range grouped(r.plan.Removals, func(rm Removal) position { return rm.position }) {
-		remaining := make([]live.Unhealthy, len(group))
-		errs := inParallel(len(group), func(i int) (err error) {
-			remaining[i], err = r.remove(ctx, group[i])
+		if err := r.removeAll(ctx, group); err != nil || r.set.Waiting != nil {
 			return err
-		})
-		if failed := objectErrors(errs, func(i int) render.ObjectID { return group[i].ID }); len(failed) > 0 {
-			return failed
 		}
-		if left := slices.Concat(remaining...); len(left) > 0 {
-			r.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhasePrune, Wave: group[0].position.wave, Objects: left}
-			return nil
-		}
+	}
+	return nil
+}
+
+// removeAll deletes or lets go of the objects of one wave.
+func (r *run) removeAll(ctx context.Context, group []Removal) error {
+	remaining := make([]live.Unhealthy, len(group))
+	errs := inParallel(len(group), func(i int) (err error) {
+		remaining[i], err = r.remove(ctx, group[i])
+		return err
+	})
+	if failed := objectErrors(errs, func(i int) render.ObjectID { return group[i].ID }); len(failed) > 0 {
+		return failed
+	}
+	if left := slices.Concat(remaining...); len(left) > 0 {
+		r.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhasePrune, Wave: group[0].position.wave, Objects: left}
 	}
 	return nil
 }

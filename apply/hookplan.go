@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
@@ -16,8 +18,10 @@ import (
 
 // plannedHooks are the hooks of a render.
 type plannedHooks struct {
-	set   live.HookSet // all of them
-	items []hookItem   // those that run in this rollout, in their order
+	set      live.HookSet      // all of them
+	items    []hookItem        // those that run in this rollout or deletion, in their order
+	unable   []render.ObjectID // those that cannot run in the deletion, since their namespaces go away
+	deferred []hookItem        // those that run when the Release is deleted, while it is not
 }
 
 // resolveHooks finds what the hooks are called in this cluster, and which of them run in this rollout. What is wrong with the others is no
@@ -25,15 +29,12 @@ type plannedHooks struct {
 func (p *Planner) resolveHooks(req Request, hooks []live.Hook, items []Item) (plannedHooks, error) {
 	var planned plannedHooks
 	var failed ObjectErrors
-	seen := map[render.ObjectID]bool{}
-	for _, item := range items {
-		seen[item.ID] = true
-	}
 	definitions := live.DefinitionsIn(req.Objects)
 	for _, hook := range hooks {
 		item, err := p.resolveObject(req, hook.Object, definitions)
-		switch runs := req.Run != nil && runsIn(hook, *req.Run); {
-		case err != nil && runs:
+		runs, deferred := req.Run.runs(hook), !req.deletes() && forDeletion(hook)
+		switch {
+		case err != nil && (runs || deferred):
 			failed = append(failed, ObjectError{render.IDOf(hook.Object), err})
 			continue
 		case err != nil: // its scope is not known
@@ -42,16 +43,18 @@ func (p *Planner) resolveHooks(req Request, hooks []live.Hook, items []Item) (pl
 			planned.set.Add(namespaced)
 			planned.set.Add(hook.Object)
 			continue
-		case runs:
-			planned.items = append(planned.items, hookItemOf(req, hook, item))
+		}
+		if runs {
+			planned.items = append(planned.items, hookItem{Item: named(item, req.Run.ID), Hook: hook})
+		}
+		if deferred {
+			planned.deferred = append(planned.deferred, hookItem{Item: named(item, ""), Hook: hook})
 		}
 		planned.set.Add(item.Desired)
 	}
+	failed = append(failed, twice(items, planned.items)...)
+	failed = append(failed, twice(items, planned.deferred)...)
 	for i, h := range planned.items {
-		if seen[h.ID] {
-			failed = append(failed, ObjectError{h.ID, errHookTwice})
-		}
-		seen[h.ID] = true
 		planned.items[i].earlier = earlierRuns(req.Inventory, h)
 	}
 	slices.SortFunc(planned.items, func(a, b hookItem) int {
@@ -60,23 +63,31 @@ func (p *Planner) resolveHooks(req Request, hooks []live.Hook, items []Item) (pl
 	return planned, failed.orNil()
 }
 
-// runsIn says whether a hook runs at all in a rollout.
-func runsIn(hook live.Hook, run HookRun) bool {
-	return slices.ContainsFunc([]string{v1alpha1.HookPreSync, v1alpha1.HookPostSync, v1alpha1.HookSyncFail}, func(event string) bool {
-		return hook.Runs(event, run.Upgrade)
-	})
+// twice are the hooks that have the identity of another object.
+func twice(items []Item, hooks []hookItem) (failed ObjectErrors) {
+	seen := map[render.ObjectID]bool{}
+	for _, item := range items {
+		seen[item.ID] = true
+	}
+	for _, h := range hooks {
+		if seen[h.ID] {
+			failed = append(failed, ObjectError{h.ID, errHookTwice})
+		}
+		seen[h.ID] = true
+	}
+	return failed
 }
 
-// hookItemOf gives a hook that has no name the one that it has in this run.
-func hookItemOf(req Request, hook live.Hook, item Item) hookItem {
-	if item.Desired.GetName() == "" {
+// named gives a hook that has no name the one that it has in a run. Before that is known, it stands for all runs.
+func named(hook Item, run string) Item {
+	if hook.Desired.GetName() == "" {
 		const undecided = "0000000000"
-		item.Desired = item.Desired.DeepCopy()
-		item.Desired.SetName(live.HookName(item.Desired.GetGenerateName(), cmp.Or(req.Run.ID, undecided)))
-		item.Desired.SetGenerateName("")
-		item.ID = render.IDOf(item.Desired)
+		hook.Desired = hook.Desired.DeepCopy()
+		hook.Desired.SetName(live.HookName(hook.Desired.GetGenerateName(), cmp.Or(run, undecided)))
+		hook.Desired.SetGenerateName("")
+		hook.ID = render.IDOf(hook.Desired)
 	}
-	return hookItem{Item: item, Hook: hook}
+	return hook
 }
 
 // earlierRuns are the recorded objects of a hook that has another name in every run.
@@ -97,24 +108,45 @@ func earlierRuns(inventory live.Inventory, h hookItem) []Removal {
 	return earlier
 }
 
-// tryHooks reads the hooks that run in this rollout, and tries those that were not started yet on the server.
-func (p *Planner) tryHooks(ctx context.Context, req Request, hooks []hookItem, coming coming) error {
+// tryHooks reads the hooks that run in this rollout or deletion, and tries those that were not started yet on the server, and in a rollout
+// those for the deletion too. In a namespace that goes away no hook of a deletion can run, so it is left out.
+func (p *Planner) tryHooks(ctx context.Context, req Request, planned *plannedHooks, coming coming) error {
+	hooks := slices.Clone(planned.items)
+	if req.Run != nil {
+		runs := req.Run.runs
+		hooks = append(hooks, slices.DeleteFunc(slices.Clone(planned.deferred), func(h hookItem) bool { return runs(h.Hook) })...)
+	}
 	errs := inParallel(len(hooks), func(i int) error {
 		h := &hooks[i]
 		err := p.tryHook(ctx, req, h)
-		if err == nil {
+		switch why := coming.excuse(h.Item, err); {
+		case err == nil:
 			return nil
-		}
-		if why := coming.excuse(h.Item, err); why != "" && !h.Runs(v1alpha1.HookPreSync, req.Run.Upgrade) {
+		case req.deletes() && namespaceGoes(err):
+			h.unable = true
+			return nil
+		case why != "" && !h.Runs(v1alpha1.HookPreSync, req.Run.Upgrade):
 			h.Untried = why
 			return nil
-		}
-		if live.NotServed(err) {
+		case live.NotServed(err):
 			err = live.ErrNotServed(h.GVK)
 		}
 		return withoutValues(h.ID, err)
 	})
+	planned.items = nil
+	for _, h := range hooks {
+		if h.unable {
+			planned.unable = append(planned.unable, h.ID)
+		} else if req.Run.runs(h.Hook) {
+			planned.items = append(planned.items, h)
+		}
+	}
 	return objectErrors(errs, func(i int) render.ObjectID { return hooks[i].ID }).orNil()
+}
+
+// namespaceGoes says that a request failed since its namespace is gone, or is being deleted.
+func namespaceGoes(err error) bool {
+	return missingNamespace(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 func (p *Planner) tryHook(ctx context.Context, req Request, h *hookItem) (err error) {
@@ -135,7 +167,7 @@ func (p *Planner) tryHook(ctx context.Context, req Request, h *hookItem) (err er
 		run = h.Live.GetAnnotations()[v1alpha1.HookRunAnnotation]
 	}
 	switch {
-	case req.Run.ID != "" && strings.HasPrefix(run, req.Run.ID): // it was started
+	case req.Run.ID != "" && strings.HasPrefix(run, req.Run.ID) && (h.Live != nil || !req.deletes()): // it was started
 		return nil
 	case h.Live == nil || live.KeptAsHook(h.Live):
 		return serverSideApply(ctx, p.Client, h.Desired.DeepCopy(), client.DryRunAll)

@@ -15,7 +15,7 @@ import (
 	"github.com/convoy-dev/convoy/render"
 )
 
-// HookRun is a rollout in which hooks run.
+// HookRun is a rollout, or the deletion of a Release, in which hooks run.
 type HookRun struct {
 	// ID names the rollout: 10 hex digits, the same in all its passes and in no other rollout. It is empty as long as the rollout is not
 	// noted down: then no hook is started, or a restart might start it twice.
@@ -23,16 +23,32 @@ type HookRun struct {
 
 	// Upgrade says that another render was applied in full before.
 	Upgrade bool
+
+	// Deletes says that it is the deletion: nothing is applied but the hooks for it, and everything else that was recorded goes.
+	Deletes bool
+}
+
+// runs says whether a hook runs at all.
+func (r *HookRun) runs(hook live.Hook) bool {
+	if r == nil {
+		return false
+	}
+	events := []string{v1alpha1.HookPreSync, v1alpha1.HookPostSync, v1alpha1.HookSyncFail}
+	if r.Deletes {
+		events = deletionEvents
+	}
+	return slices.ContainsFunc(events, func(event string) bool { return hook.Runs(event, r.Upgrade) })
 }
 
 // at names the run of a hook at an event.
 func (r HookRun) at(event string) string { return r.ID + "-" + event }
 
-// hookItem is a hook that runs in this rollout.
+// hookItem is a hook that runs in this rollout or deletion.
 type hookItem struct {
 	Item
 	live.Hook
 	earlier []Removal // objects of earlier runs that have other names
+	unable  bool      // its namespace goes away, so that it cannot run
 }
 
 // How far the run of a hook is, as the inventory has it.
@@ -60,6 +76,9 @@ func (p *Plan) hooksAt(event string) []hookItem {
 
 func (r *run) preSync(ctx context.Context) error  { return r.hooks(ctx, v1alpha1.SyncPhasePreSync) }
 func (r *run) postSync(ctx context.Context) error { return r.hooks(ctx, v1alpha1.SyncPhasePostSync) }
+
+// followedBy is the event after an event, by which an object may run again.
+var followedBy = map[string]string{v1alpha1.HookPreSync: v1alpha1.HookPostSync, v1alpha1.HookPreDelete: v1alpha1.HookPostDelete}
 
 // hooks runs the hooks of an event one after the other, as far as it gets without waiting.
 func (r *run) hooks(ctx context.Context, phase v1alpha1.SyncPhase) error {
@@ -92,7 +111,7 @@ func (r *run) hook(ctx context.Context, h hookItem, event string) (health live.H
 	health = live.Health{ID: h.ID}
 	ran := h.Live != nil && h.Live.GetAnnotations()[v1alpha1.HookRunAnnotation] == name
 	switch {
-	case state == name+hookSucceeded, event == v1alpha1.HookPreSync && strings.HasPrefix(state, r.plan.run.at(v1alpha1.HookPostSync)):
+	case state == name+hookSucceeded, followedBy[event] != "" && strings.HasPrefix(state, r.plan.run.at(followedBy[event])):
 		return health, false, nil
 	case ran:
 		health = live.AssessHook(h.Live)
@@ -107,7 +126,7 @@ func (r *run) hook(ctx context.Context, h hookItem, event string) (health live.H
 		}
 	}
 	entry := entryOf(h.Item, "")
-	entry.Hook = name + hookStates[health.Verdict]
+	entry.Hook, entry.Deletion = name+hookStates[health.Verdict], r.set.Inventory[h.ID].Deletion
 	r.set.Inventory[h.ID] = entry
 	return health, started, nil
 }

@@ -70,8 +70,13 @@ type Plan struct {
 	Items    []Item    // by wave and stage
 	Removals []Removal // by wave and stage, in reverse
 
+	// Unable are hooks of the deletion that cannot run, since their namespaces go away.
+	Unable []render.ObjectID
+
 	hooks     []hookItem // that run in this rollout, in their order
 	run       *HookRun   // nil if this is no rollout
+	deferred  []hookItem // hooks that wait for the deletion of the Release
+	pruned    bool       // the prune of a deletion is done
 	inventory live.Inventory
 	policy    live.Policy
 }
@@ -83,7 +88,7 @@ type Request struct {
 	Objects   []*unstructured.Unstructured // the render
 	Inventory live.Inventory               // what the Release recorded
 	Policy    live.Policy
-	Run       *HookRun // nil if this is no rollout, so that no hook runs
+	Run       *HookRun // nil if this is neither a rollout nor a deletion, so that no hook runs
 
 	// Cause is what makes the apply what it is, such as the render and the request for it: another one ends all fights.
 	Cause string
@@ -91,6 +96,9 @@ type Request struct {
 	// Rights is whose rights the Client has: with others, every object is tried again.
 	Rights string
 }
+
+func (r Request) deletes() bool { return r.Run != nil && r.Run.Deletes }
+func (p *Plan) deletes() bool   { return p.run != nil && p.run.Deletes }
 
 // Planner plans applies with the rights of one Release.
 type Planner struct {
@@ -112,7 +120,10 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Objects = ordinary
+	if req.Objects = ordinary; req.deletes() {
+		req.Objects = nil
+		hooks = slices.DeleteFunc(hooks, func(h live.Hook) bool { return !req.Run.runs(h) }) // the others go with all that was recorded
+	}
 	items, err := p.resolve(req)
 	if err != nil {
 		return nil, err
@@ -135,12 +146,13 @@ func (p *Planner) Plan(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.dryRun(ctx, req.Owner, items); err != nil {
 		return nil, err
 	}
-	if err := p.tryHooks(ctx, req, hooked.items, comingWith(items)); err != nil {
+	if err := p.tryHooks(ctx, req, &hooked, comingWith(items)); err != nil {
 		return nil, err
 	}
 	return &Plan{
 		Owner: req.Owner, Items: items, Removals: removals,
-		hooks: hooked.items, run: req.Run, inventory: req.Inventory, policy: req.Policy,
+		Unable: hooked.unable, hooks: hooked.items, run: req.Run, deferred: hooked.deferred, pruned: len(ordinary) > 0 && len(removals) == 0,
+		inventory: req.Inventory, policy: req.Policy,
 	}, nil
 }
 
@@ -178,9 +190,14 @@ func (p *Plan) Planned() live.Inventory {
 	for _, h := range p.hooks {
 		if p.run.ID != "" { // else none is created in this pass
 			entry := entryOf(h.Item, "")
-			entry.Hook = p.inventory[h.ID].Hook
+			entry.Hook, entry.Deletion = p.inventory[h.ID].Hook, p.deletes()
 			inv[h.ID] = entry
 		}
+	}
+	for _, h := range p.deferred {
+		entry := entryOf(h.Item, "")
+		entry.Hook, entry.Deletion = inv[h.ID].Hook, true
+		inv[h.ID] = entry
 	}
 	return inv
 }

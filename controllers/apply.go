@@ -16,7 +16,7 @@ func (r *ReleaseReconciler) apply(ctx context.Context, p pass, selection Selecti
 	defer r.Metrics.step("apply")()
 	applier := &apply.Applier{Client: planned.target, Memory: r.Memory, Gated: p.rollsOut(selection)}
 	changes, err := applier.Apply(ctx, planned.Plan)
-	r.tell(ctx, p, changes)
+	r.tell(ctx, p, changes.Changes)
 	r.tellDrift(ctx, p, changes.Changes)
 	sum := r.count(p, selection, changes)
 	p.seen.Began = sum != tally{} || p.goesOn(selection)
@@ -27,7 +27,11 @@ func (r *ReleaseReconciler) apply(ctx context.Context, p pass, selection Selecti
 	if _, recordErr := r.writeInventory(ctx, p.release, planned.shards, changes.Inventory); recordErr != nil && err == nil {
 		return changes, notApplied(v1alpha1.ReasonDeployFailed, Backoff, "The inventory cannot be written: %w", recordErr)
 	}
-	if failure != nil || changes.Waiting != nil || p.deleting() {
+	switch {
+	case failure != nil || changes.Waiting != nil:
+		return changes, failure
+	case p.deleting():
+		failure = r.clear(ctx, p, applier, planned, &changes)
 		return changes, failure
 	}
 	if err := applier.Finish(ctx, planned.Plan, &changes); err != nil {
@@ -45,7 +49,10 @@ func (p pass) ended(changes apply.ChangeSet, err error) *Failure {
 		late = p.await(*changes.Waiting)
 	}
 	if err != nil {
-		return notApplied(v1alpha1.ReasonDeployFailed, Backoff, "The apply ended half way: %w", err)
+		late = notApplied(v1alpha1.ReasonDeployFailed, Backoff, "The apply ended half way: %w", err)
+	}
+	if late != nil && p.deleting() && changes.Waiting != nil && changes.Waiting.Hook != "" {
+		return late.because(withoutHooks)
 	}
 	return late
 }
@@ -101,9 +108,9 @@ func (p pass) deadline() time.Duration {
 }
 
 // tell logs, counts and, for what needs a person's eye, makes an event of what was done.
-func (r *ReleaseReconciler) tell(ctx context.Context, p pass, changes apply.ChangeSet) {
+func (r *ReleaseReconciler) tell(ctx context.Context, p pass, changes []apply.Change) {
 	logger := log.FromContext(ctx)
-	for _, change := range changes.Changes {
+	for _, change := range changes {
 		r.Metrics.object(change.Action)
 		logger.V(1).Info("Object written", "object", change.ID.String(), "action", string(change.Action), "why", change.Reason)
 		if change.Action == apply.Skipped {

@@ -12,21 +12,29 @@ import (
 	"github.com/convoy-dev/convoy/apply"
 )
 
-// hookRun is the rollout that the pass is a part of; nil if it only puts drift back. Its name is made of what the status and the Release say
-// since before its first hook: when the render was first attempted, and who asked for it since. So it survives restarts, and a sync request
-// runs hooks again.
+// hookRun is the rollout or deletion that the pass is a part of; nil if it only puts drift back. Its name is made of what the status and the
+// Release say since before its first hook: when the render was first attempted or the Release deleted, and who asked for a sync since. So it
+// survives restarts, and a sync request runs hooks again.
 func (p pass) hookRun(selection Selection) *apply.HookRun {
-	if p.deleting() || !p.rollsOut(selection) {
+	if p.deleting() {
+		return &apply.HookRun{Deletes: true, ID: p.runID("deletion", p.release.DeletionTimestamp.Time)}
+	}
+	if !p.rollsOut(selection) {
 		return nil
 	}
 	run := &apply.HookRun{Upgrade: p.release.Status.LastSuccessful != nil}
 	ref := selection.Render.Ref().String()
 	if attempted := p.release.Status.LastAttempted; attempted != nil && attempted.RenderRef == ref {
-		parts := []string{string(p.release.UID), ref, attempted.Time.UTC().Format(time.RFC3339), syncRequest(p.release)}
-		sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
-		run.ID = hex.EncodeToString(sum[:5])
+		run.ID = p.runID(ref, attempted.Time.Time)
 	}
 	return run
+}
+
+// runID names what began at a time.
+func (p pass) runID(what string, began time.Time) string {
+	parts := []string{string(p.release.UID), what, began.UTC().Format(time.RFC3339), syncRequest(p.release)}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+	return hex.EncodeToString(sum[:5])
 }
 
 // failed starts the hooks that run when a rollout fails, if it has changed something.

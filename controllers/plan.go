@@ -31,11 +31,10 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	if err != nil {
 		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The inventory cannot be read: %w", err)
 	}
-	var objects []*unstructured.Unstructured
-	if !p.deleting() {
-		if objects, err = selection.Render.Objects(); err != nil {
-			return nil, notApplied(v1alpha1.ReasonDryRunFailed, OnChange, "The render cannot be read: %w", err)
-		}
+	inventory := live.InventoryOf(shards)
+	objects, failure := r.objects(ctx, p, selection, inventory)
+	if failure != nil {
+		return nil, failure
 	}
 	planner := &apply.Planner{
 		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, Watch: r.Watcher,
@@ -43,7 +42,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	}
 	run := p.hookRun(selection)
 	plan, err := planner.Plan(ctx, apply.Request{
-		Owner: p.owner, Ref: selection.Render.Ref(), Objects: objects, Inventory: live.InventoryOf(shards), Policy: live.PolicyOf(p.release),
+		Owner: p.owner, Ref: selection.Render.Ref(), Objects: objects, Inventory: inventory, Policy: live.PolicyOf(p.release),
 		Run:    run,
 		Cause:  selection.Render.Ref().String() + " " + string(selection.Origin) + " " + syncRequest(p.release),
 		Rights: r.serviceAccount(p.release),
@@ -53,12 +52,29 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	case errors.As(err, &refused):
 		return nil, notApplied(v1alpha1.ReasonPruneRefused, OnChange, "Nothing was applied: %w; raise it, or put the objects back into the source", err)
 	case err != nil:
-		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The dry run failed, and nothing was changed: %w", err)
+		failure := notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The dry run failed, and nothing was changed: %w", err)
+		if p.deleting() && len(objects) > 0 {
+			failure = failure.because(withoutHooks)
+		}
+		return nil, failure
 	}
 	if err := r.Watcher.Ensure(ctx, plan); err != nil {
 		return nil, notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The objects cannot be watched: %w", err)
 	}
+	r.tellUnable(p, plan)
 	return &planned{plan, run, shards, target}, nil
+}
+
+// objects are what the plan is made from: the render, of which in a deletion only hooks count.
+func (r *ReleaseReconciler) objects(ctx context.Context, p pass, selection Selection, recorded live.Inventory) ([]*unstructured.Unstructured, *Failure) {
+	if p.deleting() {
+		return r.lastHooks(ctx, p, recorded)
+	}
+	objects, err := selection.Render.Objects()
+	if err != nil {
+		return nil, notApplied(v1alpha1.ReasonDryRunFailed, OnChange, "The render cannot be read: %w", err)
+	}
+	return objects, nil
 }
 
 func (r *ReleaseReconciler) serviceAccount(release *v1alpha1.Release) string {

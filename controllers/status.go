@@ -176,7 +176,7 @@ func waitingMessage(w WaitingFact) string {
 	switch w.Phase {
 	case v1alpha1.SyncPhaseWave:
 		return fmt.Sprintf("Waiting for wave %d to be healthy: %s", w.Wave, w.Objects)
-	case v1alpha1.SyncPhasePreSync, v1alpha1.SyncPhasePostSync:
+	case v1alpha1.SyncPhasePreSync, v1alpha1.SyncPhasePostSync, v1alpha1.SyncPhasePreDelete, v1alpha1.SyncPhasePostDelete:
 		return fmt.Sprintf("Waiting for a %s hook: %s", w.Phase, w.Objects)
 	case v1alpha1.SyncPhasePrune:
 		return fmt.Sprintf("Waiting for objects of wave %d to be gone: %s", w.Wave, w.Objects)

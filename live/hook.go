@@ -16,7 +16,7 @@ import (
 	"github.com/convoy-dev/convoy/render"
 )
 
-// Hook is an object of a render that runs at events of a rollout, instead of being applied with the waves.
+// Hook is an object of a render that runs at events of a rollout or of the deletion, instead of being applied with the waves.
 type Hook struct {
 	Object         *unstructured.Unstructured
 	Weight         int32 // lower ones run first
@@ -40,7 +40,7 @@ const (
 	upgrades          // once one was
 )
 
-// Runs says whether the hook runs at an event (v1alpha1.HookPreSync, HookPostSync or HookSyncFail), in an upgrade or in the first rollout.
+// Runs says whether the hook runs at an event (v1alpha1.HookPreSync and so on), in an upgrade or in the first rollout.
 func (h Hook) Runs(event string, upgrade bool) bool {
 	return slices.ContainsFunc(h.events, func(e hookEvent) bool {
 		return e.name == event && (e.when == always || (e.when == upgrades) == upgrade)
@@ -57,21 +57,28 @@ type hookDialect struct {
 
 var deletePolicies = map[string]bool{v1alpha1.HookBeforeCreation: false, v1alpha1.HookSucceeded: true, v1alpha1.HookFailed: false}
 
+// hookEvents are the events, in convoy's words, which Argo CD has too.
+var hookEvents = []string{
+	v1alpha1.HookPreSync, v1alpha1.HookPostSync, v1alpha1.HookSyncFail, v1alpha1.HookPreDelete, v1alpha1.HookPostDelete,
+}
+
+func alwaysAt(events ...string) map[string]hookEvent {
+	words := map[string]hookEvent{}
+	for _, event := range events {
+		words[event] = hookEvent{name: event}
+	}
+	return words
+}
+
 // hookDialects are what convoy reads; the first one that an object speaks counts.
 var hookDialects = []hookDialect{
 	{
 		annotation: v1alpha1.HookAnnotation, policies: v1alpha1.HookDeletePolicyAnnotation, deletes: deletePolicies,
-		events: map[string]hookEvent{
-			v1alpha1.HookPreSync: {name: v1alpha1.HookPreSync}, v1alpha1.HookPostSync: {name: v1alpha1.HookPostSync},
-			v1alpha1.HookSyncFail: {name: v1alpha1.HookSyncFail}, v1alpha1.HookPreDelete: {}, v1alpha1.HookPostDelete: {},
-		},
+		events: alwaysAt(hookEvents...),
 	},
 	{
 		annotation: v1alpha1.ArgoHookAnnotation, policies: v1alpha1.ArgoHookDeletePolicyAnnotation, deletes: deletePolicies,
-		events: map[string]hookEvent{
-			v1alpha1.HookPreSync: {name: v1alpha1.HookPreSync}, v1alpha1.HookPostSync: {name: v1alpha1.HookPostSync},
-			v1alpha1.HookSyncFail: {name: v1alpha1.HookSyncFail}, v1alpha1.HookPreDelete: {}, v1alpha1.HookPostDelete: {}, "Skip": {},
-		},
+		events: alwaysAt(append(slices.Clone(hookEvents), "Skip")...), // an event that never comes
 	},
 	{
 		annotation: v1alpha1.HelmHookAnnotation, policies: v1alpha1.HelmHookDeletePolicyAnnotation, fold: true,
@@ -79,7 +86,8 @@ var hookDialects = []hookDialect{
 		events: map[string]hookEvent{
 			"pre-install": {v1alpha1.HookPreSync, installs}, "pre-upgrade": {v1alpha1.HookPreSync, upgrades},
 			"post-install": {v1alpha1.HookPostSync, installs}, "post-upgrade": {v1alpha1.HookPostSync, upgrades},
-			"pre-rollback": {}, "post-rollback": {}, "pre-delete": {}, "post-delete": {},
+			"pre-delete": {name: v1alpha1.HookPreDelete}, "post-delete": {name: v1alpha1.HookPostDelete},
+			"pre-rollback": {}, "post-rollback": {},
 			"test": {}, "test-success": {}, "test-failure": {}, "crd-install": {},
 		},
 	},

@@ -34,7 +34,9 @@ func TestHooksAreReadFromTheAnnotationsOfEachTool(t *testing.T) {
 		"PreSync":                      {[]string{own, "PreSync"}, "PreSync|PreSync|0|false"},
 		"two events":                   {[]string{own, "PreSync, PostSync"}, "PreSync PostSync|PreSync PostSync|0|false"},
 		"SyncFail":                     {[]string{own, "SyncFail"}, "SyncFail|SyncFail|0|false"},
-		"events that are not run":      {[]string{own, "PreDelete,PostDelete"}, "||0|false"},
+		"of a deletion":                {[]string{own, "PreDelete,PostDelete"}, "PreDelete PostDelete|PreDelete PostDelete|0|false"},
+		"of a deletion, Argo CD":       {[]string{argo, "PreDelete"}, "PreDelete|PreDelete|0|false"},
+		"of a deletion, Helm":          {[]string{helm, "pre-install,post-delete"}, "PreSync PostDelete|PostDelete|0|false"},
 		"a wave":                       {[]string{own, "PreSync", v1alpha1.SyncWaveAnnotation, "-3"}, "PreSync|PreSync|-3|false"},
 		"Argo CD":                      {[]string{argo, "PostSync", v1alpha1.ArgoSyncWaveAnnotation, "4"}, "PostSync|PostSync|4|false"},
 		"Argo CD's Sync":               {[]string{argo, "Sync"}, ""},
@@ -43,7 +45,7 @@ func TestHooksAreReadFromTheAnnotationsOfEachTool(t *testing.T) {
 		"Helm, later":                  {[]string{helm, "pre-upgrade"}, "|PreSync|0|false"},
 		"Helm, both":                   {[]string{helm, "Post-Install, post-upgrade"}, "PostSync|PostSync|0|false"},
 		"Helm, after and before":       {[]string{helm, "post-install,pre-upgrade"}, "PostSync|PreSync|0|false"},
-		"Helm, not run":                {[]string{helm, "test,test-success,crd-install,pre-rollback,post-rollback,pre-delete,post-delete"}, "||0|false"},
+		"Helm, not run":                {[]string{helm, "test,test-success,crd-install,pre-rollback,post-rollback"}, "||0|false"},
 		"a weight":                     {[]string{helm, "pre-install", v1alpha1.HelmHookWeightAnnotation, "-5"}, "PreSync||-5|false"},
 		"a weight and a wave":          {[]string{helm, "pre-install", v1alpha1.HelmHookWeightAnnotation, "-5", v1alpha1.SyncWaveAnnotation, "2"}, "PreSync||2|false"},
 		"a weight that is none's":      {[]string{own, "PreSync", v1alpha1.HelmHookWeightAnnotation, "-5"}, "PreSync|PreSync|0|false"},
@@ -73,7 +75,7 @@ func describeHook(hook *Hook) string {
 	var parts []string
 	for _, upgrade := range []bool{false, true} {
 		var runs []string
-		for _, event := range []string{v1alpha1.HookPreSync, v1alpha1.HookPostSync, v1alpha1.HookSyncFail} {
+		for _, event := range hookEvents {
 			if hook.Runs(event, upgrade) {
 				runs = append(runs, event)
 			}

@@ -100,6 +100,10 @@ const (
 	// EventHistoryFailed: the render was applied, but its history entry could not be written or old renders not collected.
 	EventHistoryFailed = "HistoryFailed"
 
+	// EventHooksSkipped: the Release is being deleted without its PreDelete and PostDelete hooks, which cannot be had or run any more; the
+	// note says why.
+	EventHooksSkipped = "HooksSkipped"
+
 	// EventPinned: somebody pinned the Release; the note says who, to what and why.
 	EventPinned = "Pinned"
 

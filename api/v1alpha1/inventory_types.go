@@ -67,6 +67,10 @@ type InventoryEntry struct {
 	// +optional
 	Hook string `json:"hook,omitempty"`
 
+	// deletion says that the object is a hook that runs when the Release is deleted. It need not be there before.
+	// +optional
+	Deletion bool `json:"deletion,omitempty"`
+
 	// overridden are fields that the server stored with another value than was applied, since its admission changes them: the start of the
 	// SHA-256 of a field and both its values, 16 hex digits each. A diff leaves them out for as long as both are as they were. Always empty
 	// for a Secret.

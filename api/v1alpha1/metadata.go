@@ -13,8 +13,8 @@ const (
 	ArgoSyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
 
 	// HookAnnotation makes an object of a render a hook: it is not applied with the waves, but runs once in every rollout. The value is
-	// HookPreSync, HookPostSync or HookSyncFail, or several of them, separated by commas. HookPreDelete and HookPostDelete are read, and
-	// not run. Any other value is an error of the plan.
+	// HookPreSync, HookPostSync or HookSyncFail, or several of them, separated by commas. HookPreDelete and HookPostDelete run in the
+	// deletion of the Release. Any other value is an error of the plan.
 	HookAnnotation = "convoy.dev/hook"
 
 	// ArgoHookAnnotation and HelmHookAnnotation are what HookAnnotation is, for objects that were made for Argo CD and Helm. convoy's own
@@ -36,6 +36,11 @@ const (
 
 	// HookRunAnnotation on a live hook names the run that it was created for. It is added at apply and is no part of the render.
 	HookRunAnnotation = "convoy.dev/hook-run"
+
+	// DeletionHooksAnnotation on a Release with the value DeletionHooksDisabled deletes it without running its hooks: for when one cannot
+	// succeed any more.
+	DeletionHooksAnnotation = "convoy.dev/deletion-hooks"
+	DeletionHooksDisabled   = "disabled"
 
 	// SyncRequestedAtAnnotation on a Release asks for a pass that looks at the source now, and, with syncPolicy.mode Manual, applies what
 	// it renders: a time in RFC 3339 with nanoseconds. It is written only through releases/sync and releases/pin of
@@ -80,8 +85,10 @@ const (
 	// HookSyncFail runs a hook when a rollout fails after something was changed.
 	HookSyncFail = "SyncFail"
 
-	// HookPreDelete and HookPostDelete are for the deletion of a Release. They are not run.
-	HookPreDelete  = "PreDelete"
+	// HookPreDelete runs a hook when its Release is deleted, before anything else is.
+	HookPreDelete = "PreDelete"
+
+	// HookPostDelete runs a hook when its Release is deleted, and everything else is gone.
 	HookPostDelete = "PostDelete"
 
 	// HookBeforeCreation deletes a hook of an earlier run when it is created anew. It always counts.

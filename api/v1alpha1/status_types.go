@@ -114,7 +114,7 @@ type SyncStatus struct {
 
 // SyncPhase is what a pass in progress waits for.
 //
-// +kubebuilder:validation:Enum=PreSync;Wave;Prune;PostSync;Health
+// +kubebuilder:validation:Enum=PreSync;Wave;Prune;PostSync;Health;PreDelete;PostDelete
 type SyncPhase string
 
 // The phases of a pass in progress.
@@ -133,6 +133,12 @@ const (
 
 	// SyncPhaseHealth: everything is applied, and not everything is healthy.
 	SyncPhaseHealth SyncPhase = "Health"
+
+	// SyncPhasePreDelete: the Release is being deleted, and a hook that runs before that of its objects is not complete yet.
+	SyncPhasePreDelete SyncPhase = "PreDelete"
+
+	// SyncPhasePostDelete: the objects of the Release are gone, and a hook that runs after that is not complete yet.
+	SyncPhasePostDelete SyncPhase = "PostDelete"
 )
 
 // ResolvedRetentionPolicy is what the retention policy comes to.
