@@ -125,7 +125,7 @@ func (p *Planner) tryHooks(ctx context.Context, req Request, planned *plannedHoo
 		case req.deletes() && namespaceGoes(err):
 			h.unable = true
 			return nil
-		case why != "" && !h.Runs(v1alpha1.HookPreSync, req.Run.Upgrade):
+		case why != "" && !h.Runs(v1alpha1.HookPreSync, req.Run.Rollout):
 			h.Untried = why
 			return nil
 		case live.NotServed(err):

@@ -21,8 +21,8 @@ type HookRun struct {
 	// noted down: then no hook is started, or a restart might start it twice.
 	ID string
 
-	// Upgrade says that another render was applied in full before.
-	Upgrade bool
+	// Rollout is what it is in the words of Helm.
+	Rollout live.Rollout
 
 	// Deletes says that it is the deletion: nothing is applied but the hooks for it, and everything else that was recorded goes.
 	Deletes bool
@@ -37,7 +37,7 @@ func (r *HookRun) runs(hook live.Hook) bool {
 	if r.Deletes {
 		events = deletionEvents
 	}
-	return slices.ContainsFunc(events, func(event string) bool { return hook.Runs(event, r.Upgrade) })
+	return slices.ContainsFunc(events, func(event string) bool { return hook.Runs(event, r.Rollout) })
 }
 
 // at names the run of a hook at an event.
@@ -67,7 +67,7 @@ func (p *Plan) Hooked() bool { return len(p.hooks) > 0 }
 func (p *Plan) hooksAt(event string) []hookItem {
 	var hooks []hookItem
 	for _, h := range p.hooks {
-		if h.Runs(event, p.run.Upgrade) {
+		if h.Runs(event, p.run.Rollout) {
 			hooks = append(hooks, h)
 		}
 	}

@@ -39,6 +39,16 @@ var _ = Describe("Hooks of a deletion", func() {
 		return string(obj.GetUID())
 	}
 
+	// end deletes the Release up to where all hooks have succeeded.
+	end := func(w *world) {
+		GinkgoHelper()
+		remove(w.get("app"))
+		w.pass("app")
+		w.end("backup", true)
+		w.pass("app")
+		w.end("report", true)
+	}
+
 	It("run before anything is deleted and when all is gone, and are gone themselves at the end", func() {
 		store := GinkgoT().TempDir()
 		w := deployed(newWorldWithStore("file://"+store+"?no_tmp_dir=true"), withHooks())
@@ -244,11 +254,7 @@ var _ = Describe("Hooks of a deletion", func() {
 
 	It("are not said to be skipped when the store was purged in part, since they ran", func() {
 		w := deployed(newWorld(), withHooks())
-		remove(w.get("app"))
-		w.pass("app")
-		w.end("backup", true)
-		w.pass("app")
-		w.end("report", true)
+		end(w)
 		w.faults.Inject(faultstore.Fault{Op: renderstore.OpDelete, Skip: 1, Err: errors.New("connection refused")})
 		w.pass("app")
 		Expect(w.find("app")).NotTo(BeNil())
@@ -284,11 +290,7 @@ var _ = Describe("Hooks of a deletion", func() {
 
 	It("that hang on a finalizer at the end are waited for", func() {
 		w := deployed(newWorld(), withHooks())
-		remove(w.get("app"))
-		w.pass("app")
-		w.end("backup", true)
-		w.pass("app")
-		w.end("report", true)
+		end(w)
 		merge(w.live("batch/v1", "Job", "report"), `{"metadata":{"finalizers":["example.com/held"]}}`)
 		w.pass("app")
 		Expect(condition(w.get("app"), v1alpha1.ConditionApplied)).To(Equal("Unknown Progressing"))

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/convoy-dev/convoy/apply"
+	"github.com/convoy-dev/convoy/live"
 )
 
 // hookRun is the rollout or deletion that the pass is a part of; nil if it only puts drift back. Its name is made of what the status and the
@@ -22,12 +23,24 @@ func (p pass) hookRun(selection Selection) *apply.HookRun {
 	if !p.rollsOut(selection) {
 		return nil
 	}
-	run := &apply.HookRun{Upgrade: p.release.Status.LastSuccessful != nil}
+	run := &apply.HookRun{Rollout: p.rollout(selection)}
 	ref := selection.Render.Ref().String()
 	if attempted := p.release.Status.LastAttempted; attempted != nil && attempted.RenderRef == ref {
 		run.ID = p.runID(ref, attempted.Time.Time)
 	}
 	return run
+}
+
+// rollout is what a rollout of the selection is in the words of Helm.
+func (p pass) rollout(selection Selection) live.Rollout {
+	switch {
+	case p.release.Status.LastSuccessful == nil:
+		return live.Install
+	case selection.Origin == FromPin || selection.Origin == FromRollback:
+		return live.Rollback
+	default:
+		return live.Upgrade
+	}
 }
 
 // runID names what began at a time.

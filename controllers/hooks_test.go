@@ -287,6 +287,27 @@ var _ = Describe("Hooks", func() {
 		Expect(w.value("pre-install")).To(Equal("v1"), "it did not leave the render")
 	})
 
+	It("of Helm run at a rollback in the place of those of an upgrade, and those of everybody else run then too", func() {
+		helm := func(events, manifest string) string { return annotated(v1alpha1.HelmHookAnnotation, events, manifest) }
+		chart := func(version string) map[string]string {
+			return map[string]string{
+				"1.yaml": helm("pre-upgrade", configMap("up", version)), "2.yaml": helm("pre-rollback", configMap("back", version)),
+				"3.yaml": hook("PostSync", configMap("always", version)), "4.yaml": configMap("a", version),
+			}
+		}
+		w.commit("v1", chart("v1"))
+		w.settle("app")
+		first := w.get("app").Status.LastSuccessful.RenderRef
+		next("v2", chart("v2"))
+		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"patch up", "patch a", "delete always", "patch always"}))
+		w.pause(time.Second)
+		w.pin("app", first)
+		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"patch back", "patch a", "delete always", "patch always"}))
+		w.pause(time.Second)
+		w.unpin("app")
+		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"delete up", "patch up", "patch a", "delete always", "patch always"}))
+	})
+
 	It("whose policy is HookSucceeded are deleted once the rollout has succeeded", func() {
 		w.commit("v1", map[string]string{
 			"1.yaml": annotated(v1alpha1.HookDeletePolicyAnnotation, v1alpha1.HookSucceeded, hook("PreSync", job("migrate"))),

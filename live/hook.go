@@ -28,23 +28,22 @@ type Hook struct {
 // hookEvent is when a hook runs. The zero value is never.
 type hookEvent struct {
 	name string
-	when hookedTo
+	only Rollout // 0 for all
 }
 
-// hookedTo says in which rollouts a hook runs.
-type hookedTo int
+// Rollout is what a rollout is in the words of Helm, which has hooks for each.
+type Rollout int
 
+// The rollouts.
 const (
-	always   hookedTo = iota
-	installs          // as long as no render of the Release was applied in full
-	upgrades          // once one was
+	Install  Rollout = iota + 1 // no render of the Release was applied in full yet
+	Upgrade                     // one was, and this one is what the source renders
+	Rollback                    // a pin or failurePolicy brings this one back
 )
 
-// Runs says whether the hook runs at an event (v1alpha1.HookPreSync and so on), in an upgrade or in the first rollout.
-func (h Hook) Runs(event string, upgrade bool) bool {
-	return slices.ContainsFunc(h.events, func(e hookEvent) bool {
-		return e.name == event && (e.when == always || (e.when == upgrades) == upgrade)
-	})
+// Runs says whether the hook runs at an event (v1alpha1.HookPreSync and so on), in a rollout.
+func (h Hook) Runs(event string, rollout Rollout) bool {
+	return slices.ContainsFunc(h.events, func(e hookEvent) bool { return e.name == event && (e.only == 0 || e.only == rollout) })
 }
 
 // hookDialect is how one tool writes hooks.
@@ -84,10 +83,10 @@ var hookDialects = []hookDialect{
 		annotation: v1alpha1.HelmHookAnnotation, policies: v1alpha1.HelmHookDeletePolicyAnnotation, fold: true,
 		deletes: map[string]bool{"before-hook-creation": false, "hook-succeeded": true, "hook-failed": false},
 		events: map[string]hookEvent{
-			"pre-install": {v1alpha1.HookPreSync, installs}, "pre-upgrade": {v1alpha1.HookPreSync, upgrades},
-			"post-install": {v1alpha1.HookPostSync, installs}, "post-upgrade": {v1alpha1.HookPostSync, upgrades},
+			"pre-install": {v1alpha1.HookPreSync, Install}, "post-install": {v1alpha1.HookPostSync, Install},
+			"pre-upgrade": {v1alpha1.HookPreSync, Upgrade}, "post-upgrade": {v1alpha1.HookPostSync, Upgrade},
+			"pre-rollback": {v1alpha1.HookPreSync, Rollback}, "post-rollback": {v1alpha1.HookPostSync, Rollback},
 			"pre-delete": {name: v1alpha1.HookPreDelete}, "post-delete": {name: v1alpha1.HookPostDelete},
-			"pre-rollback": {}, "post-rollback": {},
 			"test": {}, "test-success": {}, "test-failure": {}, "crd-install": {},
 		},
 	},
@@ -112,7 +111,7 @@ func HookOf(obj *unstructured.Unstructured) (*Hook, error) {
 			}
 			hook.events = append(hook.events, event)
 		}
-		if len(hook.events) > 1 && hook.Runs(v1alpha1.HookSyncFail, true) {
+		if len(hook.events) > 1 && hook.Runs(v1alpha1.HookSyncFail, Upgrade) {
 			return nil, fmt.Errorf("annotation %s: %s cannot be joined with another event: make it an object of its own", dialect.annotation,
 				v1alpha1.HookSyncFail)
 		}

@@ -27,34 +27,35 @@ func TestHooksAreReadFromTheAnnotationsOfEachTool(t *testing.T) {
 	const own, argo, helm = v1alpha1.HookAnnotation, v1alpha1.ArgoHookAnnotation, v1alpha1.HelmHookAnnotation
 	for name, tc := range map[string]struct {
 		annotations []string
-		want        string // the events of the first rollout, of later ones, the weight, and whether it is deleted; empty for no hook
+		want        string // the events of an install, an upgrade and a rollback, the weight, and whether it is deleted; empty for no hook
 	}{
 		"none":                         {nil, ""},
 		"another annotation":           {[]string{"a", "b"}, ""},
-		"PreSync":                      {[]string{own, "PreSync"}, "PreSync|PreSync|0|false"},
-		"two events":                   {[]string{own, "PreSync, PostSync"}, "PreSync PostSync|PreSync PostSync|0|false"},
-		"SyncFail":                     {[]string{own, "SyncFail"}, "SyncFail|SyncFail|0|false"},
-		"of a deletion":                {[]string{own, "PreDelete,PostDelete"}, "PreDelete PostDelete|PreDelete PostDelete|0|false"},
-		"of a deletion, Argo CD":       {[]string{argo, "PreDelete"}, "PreDelete|PreDelete|0|false"},
-		"of a deletion, Helm":          {[]string{helm, "pre-install,post-delete"}, "PreSync PostDelete|PostDelete|0|false"},
-		"a wave":                       {[]string{own, "PreSync", v1alpha1.SyncWaveAnnotation, "-3"}, "PreSync|PreSync|-3|false"},
-		"Argo CD":                      {[]string{argo, "PostSync", v1alpha1.ArgoSyncWaveAnnotation, "4"}, "PostSync|PostSync|4|false"},
+		"PreSync":                      {[]string{own, "PreSync"}, "PreSync|PreSync|PreSync|0|false"},
+		"two events":                   {[]string{own, "PreSync, PostSync"}, "PreSync PostSync|PreSync PostSync|PreSync PostSync|0|false"},
+		"SyncFail":                     {[]string{own, "SyncFail"}, "SyncFail|SyncFail|SyncFail|0|false"},
+		"of a deletion":                {[]string{own, "PreDelete,PostDelete"}, "PreDelete PostDelete|PreDelete PostDelete|PreDelete PostDelete|0|false"},
+		"of a deletion, Argo CD":       {[]string{argo, "PreDelete"}, "PreDelete|PreDelete|PreDelete|0|false"},
+		"of a deletion, Helm":          {[]string{helm, "pre-install,post-delete"}, "PreSync PostDelete|PostDelete|PostDelete|0|false"},
+		"a wave":                       {[]string{own, "PreSync", v1alpha1.SyncWaveAnnotation, "-3"}, "PreSync|PreSync|PreSync|-3|false"},
+		"Argo CD":                      {[]string{argo, "PostSync", v1alpha1.ArgoSyncWaveAnnotation, "4"}, "PostSync|PostSync|PostSync|4|false"},
 		"Argo CD's Sync":               {[]string{argo, "Sync"}, ""},
-		"Argo CD's Skip":               {[]string{argo, "Skip"}, "||0|false"},
-		"Helm, first":                  {[]string{helm, "pre-install"}, "PreSync||0|false"},
-		"Helm, later":                  {[]string{helm, "pre-upgrade"}, "|PreSync|0|false"},
-		"Helm, both":                   {[]string{helm, "Post-Install, post-upgrade"}, "PostSync|PostSync|0|false"},
-		"Helm, after and before":       {[]string{helm, "post-install,pre-upgrade"}, "PostSync|PreSync|0|false"},
-		"Helm, not run":                {[]string{helm, "test,test-success,crd-install,pre-rollback,post-rollback"}, "||0|false"},
-		"a weight":                     {[]string{helm, "pre-install", v1alpha1.HelmHookWeightAnnotation, "-5"}, "PreSync||-5|false"},
-		"a weight and a wave":          {[]string{helm, "pre-install", v1alpha1.HelmHookWeightAnnotation, "-5", v1alpha1.SyncWaveAnnotation, "2"}, "PreSync||2|false"},
-		"a weight that is none's":      {[]string{own, "PreSync", v1alpha1.HelmHookWeightAnnotation, "-5"}, "PreSync|PreSync|0|false"},
-		"own over Argo CD over Helm":   {[]string{own, "PostSync", argo, "Sync", helm, "pre-install"}, "PostSync|PostSync|0|false"},
-		"Argo CD over Helm":            {[]string{argo, "SyncFail", helm, "pre-install"}, "SyncFail|SyncFail|0|false"},
-		"deleted":                      {[]string{own, "PreSync", v1alpha1.HookDeletePolicyAnnotation, "BeforeHookCreation, HookSucceeded"}, "PreSync|PreSync|0|true"},
-		"deleted, Argo CD":             {[]string{argo, "PreSync", v1alpha1.ArgoHookDeletePolicyAnnotation, "HookSucceeded"}, "PreSync|PreSync|0|true"},
-		"deleted, Helm":                {[]string{helm, "pre-install", v1alpha1.HelmHookDeletePolicyAnnotation, "hook-succeeded"}, "PreSync||0|true"},
-		"own policy over that of Helm": {[]string{helm, "pre-install", v1alpha1.HelmHookDeletePolicyAnnotation, "hook-succeeded", v1alpha1.HookDeletePolicyAnnotation, "HookFailed"}, "PreSync||0|false"},
+		"Argo CD's Skip":               {[]string{argo, "Skip"}, "|||0|false"},
+		"Helm, first":                  {[]string{helm, "pre-install"}, "PreSync|||0|false"},
+		"Helm, later":                  {[]string{helm, "pre-upgrade"}, "|PreSync||0|false"},
+		"Helm, both":                   {[]string{helm, "Post-Install, post-upgrade"}, "PostSync|PostSync||0|false"},
+		"Helm, after and before":       {[]string{helm, "post-install,pre-upgrade"}, "PostSync|PreSync||0|false"},
+		"Helm, not run":                {[]string{helm, "test,test-success,crd-install"}, "|||0|false"},
+		"Helm, a rollback":             {[]string{helm, "pre-rollback, post-rollback"}, "||PreSync PostSync|0|false"},
+		"a weight":                     {[]string{helm, "pre-install", v1alpha1.HelmHookWeightAnnotation, "-5"}, "PreSync|||-5|false"},
+		"a weight and a wave":          {[]string{helm, "pre-install", v1alpha1.HelmHookWeightAnnotation, "-5", v1alpha1.SyncWaveAnnotation, "2"}, "PreSync|||2|false"},
+		"a weight that is none's":      {[]string{own, "PreSync", v1alpha1.HelmHookWeightAnnotation, "-5"}, "PreSync|PreSync|PreSync|0|false"},
+		"own over Argo CD over Helm":   {[]string{own, "PostSync", argo, "Sync", helm, "pre-install"}, "PostSync|PostSync|PostSync|0|false"},
+		"Argo CD over Helm":            {[]string{argo, "SyncFail", helm, "pre-install"}, "SyncFail|SyncFail|SyncFail|0|false"},
+		"deleted":                      {[]string{own, "PreSync", v1alpha1.HookDeletePolicyAnnotation, "BeforeHookCreation, HookSucceeded"}, "PreSync|PreSync|PreSync|0|true"},
+		"deleted, Argo CD":             {[]string{argo, "PreSync", v1alpha1.ArgoHookDeletePolicyAnnotation, "HookSucceeded"}, "PreSync|PreSync|PreSync|0|true"},
+		"deleted, Helm":                {[]string{helm, "pre-install", v1alpha1.HelmHookDeletePolicyAnnotation, "hook-succeeded"}, "PreSync|||0|true"},
+		"own policy over that of Helm": {[]string{helm, "pre-install", v1alpha1.HelmHookDeletePolicyAnnotation, "hook-succeeded", v1alpha1.HookDeletePolicyAnnotation, "HookFailed"}, "PreSync|||0|false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hook, err := HookOf(annotatedJob(tc.annotations...))
@@ -73,10 +74,10 @@ func describeHook(hook *Hook) string {
 		return ""
 	}
 	var parts []string
-	for _, upgrade := range []bool{false, true} {
+	for _, rollout := range []Rollout{Install, Upgrade, Rollback} {
 		var runs []string
 		for _, event := range hookEvents {
-			if hook.Runs(event, upgrade) {
+			if hook.Runs(event, rollout) {
 				runs = append(runs, event)
 			}
 		}
