@@ -30,6 +30,7 @@ type Applier struct {
 // Apply goes as far as it gets without waiting: the PreSync hooks, the waves in order, each healthy before something is changed in the next,
 // the prune in reverse, the PostSync hooks. What is as desired already is not sent. The error is ObjectErrors; the ChangeSet says in any case what was done.
 func (a *Applier) Apply(ctx context.Context, plan *Plan) (ChangeSet, error) {
+	a.Memory.apply(plan.Owner.UID)
 	run := &run{Applier: a, plan: plan, health: map[render.ObjectID]live.Health{}}
 	run.set.Inventory = plan.Planned()
 	err := run.steps(ctx)

@@ -46,19 +46,25 @@ func (f *fight) until() time.Time {
 	return f.lastPutBack().Add(pause)
 }
 
-// begin forgets the fights of a Release if they belong to something else than the cause of this pass, such as another render, and what
-// was seen if it was seen with other rights.
+// begin notes what is tried, and forgets what was seen if it was seen with other rights.
 func (m *Memory) begin(req Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(req.Owner.UID)
-	if known.cause != req.Cause {
-		clear(known.fights)
-		known.cause = req.Cause
-	}
+	known.tried = req.Cause
 	if known.rights != req.Rights {
 		clear(known.seen)
 		known.rights = req.Rights
+	}
+}
+
+// apply forgets the fights of a Release if they belong to something else than the cause of what is applied now, such as another render.
+func (m *Memory) apply(release types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.of(release); known.cause != known.tried {
+		clear(known.fights)
+		known.cause = known.tried
 	}
 }
 
@@ -66,8 +72,9 @@ func (m *Memory) begin(req Request) {
 func (m *Memory) drifted(release types.UID, id render.ObjectID, drift Drift) (held bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f := m.of(release).fights[id]
-	if f == nil || f.pause == 0 {
+	known := m.of(release)
+	f := known.fights[id]
+	if f == nil || f.pause == 0 || known.cause != known.tried {
 		return false
 	}
 	f.last, f.drifted = drift, true
@@ -78,10 +85,10 @@ func (m *Memory) drifted(release types.UID, id render.ObjectID, drift Drift) (he
 func (m *Memory) calm(release types.UID, id render.ObjectID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	fights := m.of(release).fights
-	if f := fights[id]; f != nil {
+	known := m.of(release)
+	if f := known.fights[id]; f != nil && known.cause == known.tried {
 		if f.drifted = false; !m.clock.Now().Before(f.until()) {
-			delete(fights, id)
+			delete(known.fights, id)
 		}
 	}
 }

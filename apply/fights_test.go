@@ -101,6 +101,8 @@ func TestAFightEndsWithAnotherCause(t *testing.T) {
 	r.memory.begin(Request{Owner: testOwner})
 	r.wantDrift(false, "for the same cause")
 	r.memory.begin(Request{Owner: testOwner, Cause: "another render"})
+	r.wantFights(1, "another render is tried")
+	r.memory.apply(testOwner.UID)
 	r.wantFights(0, "for another render")
 	r.wantDrift(true, "for another render")
 }

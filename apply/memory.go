@@ -39,6 +39,7 @@ type recollection struct {
 	seen   map[render.ObjectID]sighting
 	fights map[render.ObjectID]*fight
 	cause  string // what the fights belong to
+	tried  string // the cause of the last plan
 	rights string // whose rights the objects were seen with
 }
 

@@ -84,6 +84,7 @@ const (
 	FromSource   Origin = "source"   // it is what the source renders now
 	FromPin      Origin = "pin"      // somebody pinned it
 	FromRollback Origin = "rollback" // the source's render failed, and this is the one that was last healthy
+	FromStore    Origin = "store"    // it is the one that was last applied, and what the source renders cannot be had, or waits
 	FromDeletion Origin = "deletion" // the Release is being deleted, so it is the empty render
 )
 

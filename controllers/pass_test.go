@@ -30,7 +30,7 @@ var _ = Describe("A pass", func() {
 	})
 
 	DescribeTable("keeps what runs, and tells how it is doing, while it cannot apply", func(obstacle func(*world), expected string) {
-		w := newWorld()
+		w := newWorldWithStore("") // with one, it is put back
 		w.create("app")
 		w.deploy("app", "one")
 		obstacle(w)

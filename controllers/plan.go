@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,7 +45,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	plan, err := planner.Plan(ctx, apply.Request{
 		Owner: p.owner, Ref: selection.Render.Ref(), Objects: objects, Inventory: inventory, Policy: live.PolicyOf(p.release),
 		Run:    run,
-		Cause:  selection.Render.Ref().String() + " " + string(selection.Origin) + " " + syncRequest(p.release),
+		Cause:  p.cause(selection),
 		Rights: r.serviceAccount(p.release),
 	})
 	var refused *live.PruneRefusedError
@@ -63,6 +64,15 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	}
 	r.tellUnable(p, plan)
 	return &planned{plan, run, shards, target}, nil
+}
+
+// cause is what makes an apply what it is. A source that is down for a while does not change that.
+func (p pass) cause(selection Selection) string {
+	origin := selection.Origin
+	if origin == FromStore {
+		origin = FromSource
+	}
+	return strings.Join([]string{selection.Render.Ref().String(), string(origin), syncRequest(p.release)}, " ")
 }
 
 // objects are what the plan is made from: the render, of which in a deletion only hooks count.

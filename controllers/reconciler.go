@@ -109,15 +109,15 @@ func (r *ReleaseReconciler) Reconcile(ctx context.Context, req reconcile.Request
 // run is the line of the steps. Deletion takes the same road with the empty render, and ends by letting go of the Release.
 func (r *ReleaseReconciler) run(ctx context.Context, p pass) *Failure {
 	selection, failure := r.choose(ctx, p) // 1 fetch, 2 render, 3 choose
-	if failure != nil {
-		return failure
+	if failure == nil {
+		failure = gate(p, selection) // 4
 	}
-	if failure := gate(p, selection); failure != nil { // 4
-		return failure
+	if failure != nil {
+		return r.maintain(ctx, p, selection, failure)
 	}
 	planned, failure := r.plan(ctx, p, selection) // 5
 	if failure != nil {
-		return failure
+		return r.maintain(ctx, p, selection, failure)
 	}
 	if failure := r.store(ctx, p, selection, planned); failure != nil { // 6
 		return failure

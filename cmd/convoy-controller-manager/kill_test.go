@@ -97,6 +97,29 @@ func TestKilledAfterEachStepOfADeletion(t *testing.T) {
 	})
 }
 
+func TestKilledAfterEachStepOfADeletionWithHooks(t *testing.T) {
+	hook := strings.Replace(configMap("hook", "one", 0), "annotations: {", `annotations: {convoy.dev/hook: "PreDelete,PostDelete", `, 1)
+	testKills(t, killTest{
+		prepare: func(w *team) {
+			w.setSource(map[string]string{"kept.yaml": version1["kept.yaml"], "hook.yaml": hook})
+			w.create("app", fromSource, keepOne)
+			w.awaitCondition("app", v1alpha1.ConditionReady, "True Succeeded")
+		},
+		trigger: func(w *team) { w.must(w.env.Client.Delete(w.Context(), w.get("app"))) },
+		requests: []string{
+			"dry run", "dry run",
+			"PATCH configmaps/hook",
+			"DELETE configmaps/kept",
+			"PATCH configmaps/hook",
+			"PUT inventories/app-0",
+			"DELETE configmaps/hook",
+			"PATCH inventories/app-0",
+			"DELETE inventories/app-0",
+			"PATCH releases/app",
+		},
+	})
+}
+
 // keepOne makes the collection delete what is not the last render.
 func keepOne(r *v1alpha1.Release) { r.Spec.RetentionPolicy.KeepHistory = new(int32(1)) }
 
