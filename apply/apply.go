@@ -129,17 +129,7 @@ func (r *run) write(ctx context.Context, item Item) error {
 func (r *run) send(ctx context.Context, item Item) (sent, result *unstructured.Unstructured, err error) {
 	const most = 3
 	for attempt := 1; ; attempt++ {
-		if sent, err = live.LeaveToOthers(item.Desired, item.Live); err != nil {
-			return nil, nil, err
-		}
-		if sent == nil { // it was created since, and is left to others
-			return item.Desired, item.Live, nil
-		}
-		result = sent.DeepCopy()
-		if sent != item.Desired {
-			result.SetResourceVersion(item.Live.GetResourceVersion())
-		}
-		err = serverSideApply(ctx, r.Client, result)
+		sent, result, err = r.sendAsRead(ctx, &item)
 		if !apierrors.IsConflict(err) || attempt == most {
 			return sent, result, err
 		}
@@ -147,6 +137,26 @@ func (r *run) send(ctx context.Context, item Item) (sent, result *unstructured.U
 			return nil, nil, err
 		}
 	}
+}
+
+// sendAsRead is one attempt of send. The error is a conflict if the object was written since it was read, and that matters.
+func (r *run) sendAsRead(ctx context.Context, item *Item) (sent, result *unstructured.Unstructured, err error) {
+	if item.adopted(r.plan.Owner) {
+		if err := r.takeOver(ctx, item); err != nil {
+			return nil, nil, err
+		}
+	}
+	if sent, err = live.LeaveToOthers(item.Desired, item.Live); err != nil {
+		return nil, nil, err
+	}
+	if sent == nil { // it was created since, and is left to others
+		return item.Desired, item.Live, nil
+	}
+	result = sent.DeepCopy()
+	if sent != item.Desired {
+		result.SetResourceVersion(item.Live.GetResourceVersion())
+	}
+	return sent, result, serverSideApply(ctx, r.Client, result)
 }
 
 func (r *run) wrote(item Item, health live.Health) {

@@ -133,7 +133,11 @@ func (p *Planner) tryOn(ctx context.Context, owner live.Owner, item *Item) (sent
 				return nil, nil, err
 			}
 		}
-		if sent, err = live.LeaveToOthers(item.Desired, item.Live); err != nil {
+		found, err := item.found(owner)
+		if err != nil {
+			return nil, nil, err
+		}
+		if sent, err = live.LeaveToOthers(item.Desired, found); err != nil {
 			return nil, nil, err
 		}
 		if sent == nil {
@@ -145,7 +149,7 @@ func (p *Planner) tryOn(ctx context.Context, owner live.Owner, item *Item) (sent
 		}
 		tried := result.GetResourceVersion()
 		if isAt(item.Live, tried) || attempt > most {
-			return sent, result, nil
+			return sent, result, p.tryTakeover(ctx, owner, item, result)
 		}
 		if item.Live, err = (live.Reader{Client: p.Client}).Get(ctx, item.target()); err != nil {
 			return nil, nil, err

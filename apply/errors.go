@@ -50,17 +50,28 @@ func (e ObjectErrors) orNil() error {
 	return e
 }
 
+// advisedError is a refusal of the server, and what a person can do about it.
+type advisedError struct {
+	cause  error
+	advice string
+}
+
+func (e *advisedError) Error() string { return e.cause.Error() + "; " + e.advice }
+func (e *advisedError) Unwrap() error { return e.cause }
+
 // withoutValues drops the text of a server's error about a Secret, which may quote values, and keeps its reason and fields.
 func withoutValues(id render.ObjectID, err error) error {
 	var status apierrors.APIStatus
 	if id.GroupKind() != live.SecretKind || !errors.As(err, &status) {
 		return err
 	}
+	var advised *advisedError
+	if errors.As(err, &advised) {
+		return &advisedError{withoutValues(id, advised.cause), advised.advice}
+	}
 	var fields []string
-	if details := status.Status().Details; details != nil {
-		for _, cause := range details.Causes {
-			fields = append(fields, cause.Field)
-		}
+	for _, cause := range causes(err) {
+		fields = append(fields, cause.Field)
 	}
 	reason := string(apierrors.ReasonForError(err))
 	if reason == "" {

@@ -41,6 +41,7 @@ type Item struct {
 	Held    bool                       // it is left as it is for now, since it is in a fight
 
 	position   position
+	applied    bool        // the inventory says that it was applied, perhaps in another form
 	recorded   bool        // the inventory says that it was applied as the render has it
 	overridden []string    // what the server's admission makes of it, for the inventory
 	settled    bool        // it is as desired without a dry run
@@ -172,6 +173,7 @@ func (p *Planner) lookAt(ctx context.Context, req Request, items []Item) error {
 	for i, item := range items {
 		found := findings[item.ID]
 		items[i].Live, items[i].settled, items[i].health = found.Live, found.AsDesired, found.Health
+		items[i].applied = req.Inventory[item.ID].Hash != ""
 		items[i].recorded = req.Inventory[item.ID].Hash == item.Hash
 		items[i].overridden = req.Inventory[item.ID].Overridden
 	}

@@ -83,7 +83,7 @@ var _ = Describe("Two Releases with the same object", func() {
 var _ = Describe("An object that exists", func() {
 	It("is adopted if it has no owner, with the fields of others", func() {
 		w := newWorld()
-		w.asUser("kubectl", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {team: blue}}\ndata: {key: theirs, more: theirs}\n")
+		w.asUser("somebody", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {team: blue}}\ndata: {key: theirs, more: theirs}\n")
 		w.create("app")
 		release := w.deploy("app", "ours")
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))

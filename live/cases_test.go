@@ -91,6 +91,22 @@ func cleared(text string) step {
 	}
 }
 
+// adopt does what an apply does first with an object that it takes over.
+func (w *world) adopt(desired *unstructured.Unstructured) {
+	w.t.Helper()
+	found := w.get(desired)
+	if found == nil || !w.owner.Adopts(found, false) {
+		return
+	}
+	entries, taken, err := live.TakeOver(desired, found)
+	must(w.t, err)
+	if taken {
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"managedFields": entries}})
+		must(w.t, err)
+		must(w.t, w.client.Patch(w.t.Context(), found, client.RawPatch(types.MergePatchType, patch)))
+	}
+}
+
 // prediction is one case: what was done, and what is to be applied next.
 type prediction struct {
 	before  []step
@@ -110,11 +126,12 @@ func (p prediction) check(t *testing.T, w *world) {
 	obj := w.fill(p.desired)[0]
 	desired := w.desired(obj)
 	before := w.get(desired)
+	changes := w.diff(obj)
+	w.adopt(desired)
 	after, refused := w.serverSideApply(desired, client.DryRunAll)
 	if want := p.schema + p.server; (refused == nil) != (want == "") || refused != nil && !strings.Contains(refused.Error(), want) {
 		t.Fatalf("the server answers %v, want %q", refused, want)
 	}
-	changes := w.diff(obj)
 	if p.unchanged != (len(changes) == 0) {
 		t.Fatalf("%d changes, want none: %t", len(changes), p.unchanged)
 	}

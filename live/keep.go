@@ -83,11 +83,14 @@ func KeptAsHook(obj *unstructured.Unstructured) bool {
 	return kept || (slices.Contains(protected, obj.GroupVersionKind().GroupKind()) && annotation != v1alpha1.PruneEnabled)
 }
 
-// keptBySynonym is the annotation of Helm or Argo CD that keeps an object, and what it says; empty if none does.
+// keptBySynonym is the annotation of Helm, Flux or Argo CD that keeps an object, and what it says; empty if none does.
 func keptBySynonym(obj *unstructured.Unstructured) string {
 	annotations := obj.GetAnnotations()
 	if annotations[v1alpha1.HelmResourcePolicyAnnotation] == v1alpha1.HelmResourcePolicyKeep {
 		return v1alpha1.HelmResourcePolicyAnnotation + " says " + v1alpha1.HelmResourcePolicyKeep
+	}
+	if fluxSays(obj, v1alpha1.FluxPruneAnnotation, v1alpha1.FluxDisabled) {
+		return v1alpha1.FluxPruneAnnotation + " says " + v1alpha1.FluxDisabled
 	}
 	for option := range strings.SplitSeq(annotations[v1alpha1.ArgoSyncOptionsAnnotation], ",") {
 		if strings.TrimSpace(option) == v1alpha1.ArgoPruneFalse {
@@ -95,6 +98,11 @@ func keptBySynonym(obj *unstructured.Unstructured) string {
 		}
 	}
 	return ""
+}
+
+// fluxSays reads an annotation of Flux as Flux does: it may be a label too, and the case does not matter.
+func fluxSays(obj *unstructured.Unstructured, name, value string) bool {
+	return strings.EqualFold(obj.GetAnnotations()[name], value) || strings.EqualFold(obj.GetLabels()[name], value)
 }
 
 // PruneRefusedError says that a render would delete more objects than the prune policy allows.

@@ -109,20 +109,28 @@ func valueAt(at any, path fieldpath.Path) (any, bool) {
 }
 
 func step(at any, element fieldpath.PathElement) (any, bool) {
-	switch {
-	case element.FieldName != nil:
+	if element.FieldName != nil {
 		fields, _ := at.(map[string]any)
 		next, ok := fields[*element.FieldName]
 		return next, ok
-	case element.Key != nil:
-		list, _ := at.([]any)
-		i := slices.IndexFunc(list, func(item any) bool { return hasKey(item, *element.Key) })
-		if i < 0 {
-			return nil, false
-		}
-		return list[i], true
 	}
-	return nil, false
+	list, _ := at.([]any)
+	i := slices.IndexFunc(list, func(item any) bool { return isElement(item, element) })
+	if i < 0 {
+		return nil, false
+	}
+	return list[i], true
+}
+
+// isElement says whether a path means this element of a list: by its key, or by its value.
+func isElement(item any, element fieldpath.PathElement) bool {
+	switch {
+	case element.Key != nil:
+		return hasKey(item, *element.Key)
+	case element.Value != nil:
+		return value.Equals(value.NewValueInterface(item), *element.Value)
+	}
+	return false
 }
 
 func hasKey(item any, key value.FieldList) bool {

@@ -22,6 +22,17 @@ type Owner struct {
 // Labels mark the objects of the owner.
 func (o Owner) Labels() map[string]string { return v1alpha1.OwnerLabels(o.Namespace, o.Name) }
 
+// marks says whether an object carries the labels of the owner.
+func (o Owner) marks(obj *unstructured.Unstructured) bool {
+	labels := obj.GetLabels()
+	for name, value := range o.Labels() {
+		if labels[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
 // Owns says whether a recorded object is still the owner's: it has its labels, or not both of anybody's and fields that convoy applied.
 func (o Owner) Owns(obj *unstructured.Unstructured) bool {
 	label, namespace := obj.GetLabels()[v1alpha1.ReleaseNameLabel], obj.GetLabels()[v1alpha1.ReleaseNamespaceLabel]

@@ -90,6 +90,10 @@ func (d *diff) predict(ctx context.Context, item *diffItem) (*Change, error) {
 		if err := d.Owner.MayTake(ctx, before, d.OwnerName); err != nil {
 			return nil, err
 		}
+		var err error
+		if before, err = d.takenOver(item); err != nil {
+			return nil, refusal{err}
+		}
 	}
 	desired, err := LeaveToOthers(item.desired, before)
 	switch {
@@ -109,6 +113,14 @@ func (d *diff) predict(ctx context.Context, item *diffItem) (*Change, error) {
 		}
 	}
 	return d.compare(item, m, before, desired, next)
+}
+
+// takenOver is the live object as the apply finds it: at an adoption, what former tools own is convoy's.
+func (d *diff) takenOver(item *diffItem) (*unstructured.Unstructured, error) {
+	if !d.Owner.Adopts(item.live, d.Inventory[item.id].Hash != "") {
+		return item.live, nil
+	}
+	return TakenOver(item.desired, item.live)
 }
 
 // compare makes a change of a prediction; nil if there is none. The live object is nil if it is not there, or not to be shown.
@@ -140,15 +152,7 @@ func (d *diff) compare(item *diffItem, m merger, live, sent, next *unstructured.
 
 // mayShow says whether the content of a live object may be shown.
 func (d *diff) mayShow(obj *unstructured.Unstructured) bool {
-	if !d.Confined {
-		return true
-	}
-	for name, value := range d.Owner.Labels() {
-		if obj.GetLabels()[name] != value {
-			return false
-		}
-	}
-	return true
+	return !d.Confined || d.Owner.marks(obj)
 }
 
 // withoutValues is a refusal without the values of a Secret, which the text may quote. The fields are named.

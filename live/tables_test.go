@@ -1,5 +1,7 @@
 package live_test
 
+import "strings"
+
 var (
 	oneContainer  = container(``)
 	twoContainers = deployment("", `containers: [{name: main, image: "main:1"}, {name: side, image: "side:1"}]`)
@@ -102,6 +104,9 @@ var otherManagers = map[string]prediction{
 	"kubectl apply":                 {before: []step{clientSide(oneContainer)}, desired: oneContainer, note: "would be taken over"},
 	"kubectl apply, more than ours": {before: []step{clientSide(twoContainers)}, desired: oneContainer},
 	"kubectl apply, less than ours": {before: []step{clientSide(oneContainer)}, desired: twoContainers},
+	"kubectl apply, of a version":   {before: []step{clientSide(strings.Replace(autoscaler, "/v2", "/v1", 1))}, desired: autoscaler},
+	"helm, and what others set":     {before: []step{by("helm", twoContainers), scaled(twoContainers, 5), patched("kubectl-edit", with(twoContainers, `metadata: {name: x, labels: {by: hand}}`))}, desired: oneContainer},
+	"helm and flux":                 {before: []step{by("helm", configMap("a: b, c: d")), by("kustomize-controller", configMap("c: d, e: f"))}, desired: configMap("a: b")},
 	"kubectl apply, and then ours":  {before: []step{clientSide(configMap("a: b, c: d")), convoy(configMap("a: b"))}, desired: configMap("a: c")},
 	"an owner that is gone":         {before: []step{by("convoy", `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {convoy.dev/release-name: gone, convoy.dev/release-namespace: NS}}}`)}, desired: configMap("a: b")},
 }

@@ -56,6 +56,11 @@ const (
 	ArgoSyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 	ArgoPruneFalse            = "Prune=false"
 
+	// FluxPruneAnnotation with the value FluxDisabled, in any case, is what PruneAnnotation with PruneDisabled is, for objects that were made
+	// for Flux, which reads a label of the same name as well.
+	FluxPruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
+	FluxDisabled        = "disabled"
+
 	// PruneAnnotation on an object decides whether it is deleted once the render no longer has it: PruneDisabled keeps it,
 	// PruneEnabled deletes it even if it is of a protected kind. Any other value is an error of the plan.
 	PruneAnnotation = "convoy.dev/prune"

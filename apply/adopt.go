@@ -1,0 +1,107 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
+)
+
+// adopted says that an apply of the item takes the live object over from whoever deployed it before.
+func (i Item) adopted(owner live.Owner) bool { return i.Live != nil && owner.Adopts(i.Live, i.applied) }
+
+// found is the live object as the apply finds it: at an adoption, with the ownership that it has after the takeover.
+func (i Item) found(owner live.Owner) (*unstructured.Unstructured, error) {
+	if !i.adopted(owner) {
+		return i.Live, nil
+	}
+	return live.TakenOver(i.Desired, i.Live)
+}
+
+// takeOver gives convoy what former tools own in the live object, so that the apply removes what the render does not have. It changes
+// nothing else: a pass that ends here is made up for by the next one. The error is a conflict if the object was written since it was read.
+func (r *run) takeOver(ctx context.Context, item *Item) error {
+	entries, taken, err := live.TakeOver(item.Desired, item.Live)
+	if err != nil || !taken {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": item.Live.GetUID(), "resourceVersion": item.Live.GetResourceVersion(), "managedFields": entries,
+	}})
+	if err != nil {
+		return fmt.Errorf("write the managedFields: %w", err)
+	}
+	obj := item.Live.DeepCopy()
+	err = r.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(v1alpha1.FieldManager))
+	if err != nil {
+		return fmt.Errorf("take over the fields of the tool that deployed it: %w", err)
+	}
+	item.Live = obj
+	return nil
+}
+
+// tryTakeover finds out before anything is changed that the server would refuse to remove what a takeover removes: a dry run of the apply
+// alone does not try that, since its fields have their former owner still. applied is what that dry run answered.
+func (p *Planner) tryTakeover(ctx context.Context, owner live.Owner, item *Item, applied *unstructured.Unstructured) error {
+	if !item.adopted(owner) {
+		return nil
+	}
+	without, removed, err := live.Removed(item.Desired, item.Live, applied)
+	if err != nil || len(removed) == 0 {
+		return err
+	}
+	base := item.Live.DeepCopy()
+	base.SetManagedFields(nil)
+	without.SetManagedFields(nil)
+	err = p.Client.Patch(ctx, without, client.MergeFrom(base), client.DryRunAll, client.FieldOwner(v1alpha1.FieldManager))
+	if !apierrors.IsInvalid(err) {
+		return err
+	}
+	return &advisedError{
+		fmt.Errorf("the source does not have what the tool that deployed it set (%s), and it cannot be removed: %w", someOf(blamed(err, removed)), err),
+		"put it into the source",
+	}
+}
+
+// blamed are those of the paths that the server complains of, or all if it names none of them.
+func blamed(err error, paths []string) []string {
+	named := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return !slices.ContainsFunc(causes(err), func(cause metav1.StatusCause) bool {
+			return cause.Field == path || strings.HasPrefix(path, cause.Field+".") || strings.HasPrefix(path, cause.Field+"[")
+		})
+	})
+	if len(named) == 0 {
+		return paths
+	}
+	return named
+}
+
+// causes are the fields that the server complains of.
+func causes(err error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	return status.Status().Details.Causes
+}
+
+// someOf joins the first of a list, and counts the rest.
+func someOf(list []string) string {
+	const most = 5
+	joined := strings.Join(list[:min(len(list), most)], ", ")
+	if rest := len(list) - most; rest > 0 {
+		joined += fmt.Sprintf(" and %d more", rest)
+	}
+	return joined
+}
