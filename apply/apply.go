@@ -83,8 +83,8 @@ func (r *run) waves(ctx context.Context) error {
 	return nil
 }
 
-// stage writes what differs in one stage of a wave. Objects whose kind is not served yet, or is about to change, end the pass: they
-// are planned anew, and tried on the server, once it is.
+// stage writes what differs in one stage of a wave. Objects that are not gone yet, so that they cannot be created anew, end the pass, and
+// so do those whose kind is not served yet, or is about to change: they are planned anew, and tried on the server, once it is.
 func (r *run) stage(ctx context.Context, items []Item) error {
 	var awaited live.Unhealthy
 	var ready []Item
@@ -95,7 +95,12 @@ func (r *run) stage(ctx context.Context, items []Item) error {
 			ready = append(ready, item)
 		}
 	}
-	errs := inParallel(len(ready), func(i int) error { return withoutValues(ready[i].ID, r.write(ctx, ready[i])) })
+	remaining := make([]live.Unhealthy, len(ready))
+	errs := inParallel(len(ready), func(i int) (err error) {
+		remaining[i], err = r.write(ctx, ready[i])
+		return withoutValues(ready[i].ID, err)
+	})
+	awaited = append(awaited, slices.Concat(remaining...)...)
 	failed := objectErrors(errs, func(i int) render.ObjectID { return ready[i].ID })
 	if len(failed) == 0 && len(awaited) > 0 {
 		r.set.Waiting = &Waiting{Phase: v1alpha1.SyncPhaseWave, Wave: items[0].position.wave, Objects: awaited}
@@ -103,14 +108,21 @@ func (r *run) stage(ctx context.Context, items []Item) error {
 	return failed.orNil()
 }
 
-func (r *run) write(ctx context.Context, item Item) error {
+// write makes one object as the render has it. What is not gone yet, so that it cannot be created anew, is returned.
+func (r *run) write(ctx context.Context, item Item) (live.Unhealthy, error) {
 	if !item.pending() {
 		r.wrote(item, item.health)
-		return nil
+		return nil, nil
+	}
+	if item.Action == Recreated {
+		if left, err := r.makeRoom(ctx, item); err != nil || len(left) > 0 {
+			return left, err
+		}
+		item.Live = nil
 	}
 	sent, result, err := r.send(ctx, item)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	owner := r.plan.Owner
 	if result != item.Live { // it is not left to others
@@ -121,7 +133,7 @@ func (r *run) write(ctx context.Context, item Item) error {
 		r.Memory.putBack(owner.UID, item.ID, *item.Drift)
 	}
 	r.wrote(item, healthOf(owner, item.ID, result))
-	return nil
+	return nil, nil
 }
 
 // send applies an item. Where fields are left to others, what they are now is a part of what is sent, so that is sent only for the object

@@ -33,17 +33,22 @@ func driftOf(owner live.Owner, found, result *unstructured.Unstructured) *Drift 
 	if found == nil {
 		return &Drift{Kind: DriftDeleted}
 	}
-	d := &Drift{Kind: DriftChanged}
-	labels := found.GetLabels()
-	for name, value := range owner.Labels() {
-		if labels[name] != value {
-			d.Kind = DriftUnlabelled
-		}
-	}
+	d := &Drift{Kind: driftKindOf(owner, found)}
 	if d.Fields, d.Managers = live.Taken(found, result); len(d.Fields) == 0 { // somebody with convoy's name, or admission
 		d.Fields = differences("", stateOf(found), stateOf(result))
 	}
 	return d
+}
+
+// driftKindOf is what happened to an object that is there.
+func driftKindOf(owner live.Owner, found *unstructured.Unstructured) DriftKind {
+	labels := found.GetLabels()
+	for name, value := range owner.Labels() {
+		if labels[name] != value {
+			return DriftUnlabelled
+		}
+	}
+	return DriftChanged
 }
 
 // differences are the paths at which two values differ.

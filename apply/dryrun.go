@@ -35,6 +35,9 @@ func (p *Planner) dryRun(ctx context.Context, owner live.Owner, items []Item) er
 	}
 	coming := comingWith(items)
 	for i, err := range errs {
+		if items[i].Action == Recreated && coming.changing[items[i].ID.GroupKind()] { // it may well be updated then
+			items[i].Action, items[i].Untried = Configured, schemaChanges
+		}
 		if err == nil {
 			continue
 		}
@@ -98,7 +101,7 @@ func (p *Planner) try(ctx context.Context, owner live.Owner, item *Item) error {
 	}
 	sent, result, err := p.tryOn(ctx, owner, item)
 	if err != nil {
-		return err
+		return p.tryAnew(ctx, owner, item, err)
 	}
 	item.health = healthOf(owner, item.ID, item.Live)
 	if result != item.Live { // it is not left to others
@@ -115,11 +118,21 @@ func (p *Planner) try(ctx context.Context, owner live.Owner, item *Item) error {
 	default:
 		item.Action = Configured
 	}
-	if _, known, _ := p.Memory.recall(owner.UID, item.ID, item.Hash); known || item.recorded {
-		item.Drift = driftOf(owner, item.Live, result)
-		item.Held = p.Memory.drifted(owner.UID, item.ID, *item.Drift)
+	if p.wasAsDesired(owner, item) {
+		p.noteDrift(owner, item, driftOf(owner, item.Live, result))
 	}
 	return nil
+}
+
+// wasAsDesired says that an item that is not as the render has it was so before.
+func (p *Planner) wasAsDesired(owner live.Owner, item *Item) bool {
+	_, known, _ := p.Memory.recall(owner.UID, item.ID, item.Hash)
+	return known || item.recorded
+}
+
+func (p *Planner) noteDrift(owner live.Owner, item *Item, drift *Drift) {
+	item.Drift = drift
+	item.Held = p.Memory.drifted(owner.UID, item.ID, *drift)
 }
 
 // tryOn sends the dry run, and reads the live object that it was tried on: its controllers may write it between a reading and the dry

@@ -69,10 +69,7 @@ func withoutValues(id render.ObjectID, err error) error {
 	if errors.As(err, &advised) {
 		return &advisedError{withoutValues(id, advised.cause), advised.advice}
 	}
-	var fields []string
-	for _, cause := range causes(err) {
-		fields = append(fields, cause.Field)
-	}
+	fields := fieldsOf(err)
 	reason := string(apierrors.ReasonForError(err))
 	if reason == "" {
 		reason = fmt.Sprintf("HTTP status %d", status.Status().Code)

@@ -175,9 +175,5 @@ func (p *Planner) tryHook(ctx context.Context, req Request, h *hookItem) (err er
 	if err := p.tryDelete(ctx, &Removal{ID: h.ID, GVK: h.GVK, Live: h.Live}); err != nil {
 		return err
 	}
-	// The one that is there is in the way, and would not take what cannot be changed.
-	tried := h.Desired.DeepCopy()
-	tried.SetGenerateName(h.Desired.GetName() + "-")
-	tried.SetName("")
-	return p.Client.Create(ctx, tried, client.DryRunAll, client.FieldOwner(v1alpha1.FieldManager))
+	return p.tryCreate(ctx, h.Desired)
 }

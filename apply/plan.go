@@ -21,6 +21,7 @@ type Action string
 const (
 	Created    Action = "created"
 	Configured Action = "configured"
+	Recreated  Action = "recreated" // deleted and created anew, since it cannot be updated
 	Unchanged  Action = "unchanged"
 	Deleted    Action = "deleted"
 	Skipped    Action = "skipped"  // left the render, and is left running
@@ -35,7 +36,7 @@ type Item struct {
 	Desired *unstructured.Unstructured // as the render has it, for this cluster and owner
 	Live    *unstructured.Unstructured // nil if it is not there, or need not be read
 	Hash    string                     // of the object in the render
-	Action  Action                     // Created, Configured or Unchanged
+	Action  Action                     // Created, Configured, Recreated or Unchanged
 	Untried untried                    // why the server could not try it yet; empty if it did
 	Drift   *Drift                     // how it came to differ, if it was as the render has it; nil otherwise
 	Held    bool                       // it is left as it is for now, since it is in a fight

@@ -111,6 +111,10 @@ func TestResolveNamesWhatIsWrong(t *testing.T) {
 			[]string{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {convoy.dev/prune: "yes"}}}`},
 			`annotation convoy.dev/prune: want disabled or enabled, not "yes"`,
 		},
+		"a force annotation that says nothing": {
+			[]string{`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {convoy.dev/force: "true"}}}`},
+			`ConfigMap a: annotation convoy.dev/force: want enabled, not "true"`,
+		},
 		"a custom resource before its definition": {
 			[]string{`{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}`, fmt.Sprintf(widgets, 1)},
 			"Widget.example.com apps/a: is in wave 0, before its CustomResourceDefinition in wave 1",

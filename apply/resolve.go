@@ -50,6 +50,9 @@ func (p *Planner) resolveObject(req Request, obj *unstructured.Unstructured, def
 	if err := live.CheckPruneAnnotation(obj); err != nil {
 		return Item{}, err
 	}
+	if err := live.CheckForceAnnotation(obj); err != nil {
+		return Item{}, err
+	}
 	namespaced, served, err := definitions.Scope(p.Mapper, obj.GroupVersionKind())
 	if err != nil {
 		return Item{}, err

@@ -158,6 +158,8 @@ var _ = Describe("Bad input", func() {
 			"ConfigMap b", "convoy.dev/sync-wave", "first")),
 		Entry("a prune annotation that means nothing", notTaken(file("b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {convoy.dev/prune: never}}\n"),
 			"ConfigMap b", "convoy.dev/prune", "never")),
+		Entry("a force annotation that means nothing", notTaken(file("b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {convoy.dev/force: always}}\n"),
+			"ConfigMap b", "convoy.dev/force", "always")),
 		Entry("a Secret whose data is no base64", notTaken(file("b.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: b}\ndata: {password: hunter2!}\n"),
 			"Secret b", "data.password", "stringData")),
 		Entry("a Secret that the server rejects", notTaken(file("b.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: b}\ntype: kubernetes.io/tls\nstringData: {tls.key: hunter2}\n"),

@@ -120,9 +120,10 @@ func (r *ReleaseReconciler) announce(ctx context.Context, p pass, next v1alpha1.
 	}
 	if a := p.seen.Applied; a != nil && (p.rollsOut(a.Selection) || a.Changes != tally{}) {
 		logger.Info("Render applied", "renderRef", a.Render.Ref().String(), "revision", a.Revision,
-			"created", a.Changes.created, "configured", a.Changes.configured, "deleted", a.Changes.deleted)
-		r.event(p.release, corev1.EventTypeNormal, v1alpha1.EventApplied, "Apply", "Applied %s %s from %s: %d created, %d configured, %d deleted",
-			a.noun(), a.Render.Ref().Short(), a.Summary, a.Changes.created, a.Changes.configured, a.Changes.deleted)
+			"created", a.Changes.created, "configured", a.Changes.configured, "recreated", a.Changes.recreated,
+			"deleted", a.Changes.deleted)
+		r.event(p.release, corev1.EventTypeNormal, v1alpha1.EventApplied, "Apply", "Applied %s %s from %s: %s",
+			a.noun(), a.Render.Ref().Short(), a.Summary, a.Changes)
 	}
 }
 

@@ -157,6 +157,9 @@ func (d *diff) resolveItem(item *diffItem, obj *unstructured.Unstructured) (wave
 	if err := CheckPruneAnnotation(obj); err != nil {
 		return wave, err
 	}
+	if err := CheckForceAnnotation(obj); err != nil {
+		return wave, err
+	}
 	namespaced, served, err := d.definitions.Scope(d.Mapper, item.gvk)
 	if err != nil {
 		return wave, err

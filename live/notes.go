@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
 // notes say what a prediction leaves open.
@@ -42,9 +44,29 @@ func (d *diff) notes(item *diffItem, m merger, c *Change) []string {
 	if kind == serviceKind && serviceType(c.Live) != serviceType(c.Next) {
 		notes = append(notes, "the server sets or drops cluster IPs and node ports as the type changes")
 	}
-	for _, field := range frozen(kind, c.Live, c.Next) {
-		const text = "%s of a %s cannot be changed: the server refuses this; delete the object first, or leave the field"
-		notes = append(notes, fmt.Sprintf(text, field, kind.Kind))
+	return append(notes, d.frozenNotes(item, c)...)
+}
+
+// frozenNotes say what becomes of an object with fields that would be changed and cannot be.
+func (d *diff) frozenNotes(item *diffItem, c *Change) []string {
+	kind := item.gvk.GroupKind()
+	fields := frozen(kind, c.Live, c.Next)
+	if len(fields) == 0 {
+		return nil
+	}
+	outcome := "the server refuses this; delete the object first, leave the field, or give the object the annotation " +
+		v1alpha1.ForceAnnotation + ": " + v1alpha1.ForceEnabled
+	var notes []string
+	kept := KeptFromForce(d.Owner, item.desired, item.live)
+	switch {
+	case kept != "":
+		outcome = "the server refuses this; leave the field. The object is not deleted to be created anew: " + kept
+	case Forced(item.desired):
+		outcome = "the object is deleted and created anew"
+		notes = setByServer(kind, c.Next)
+	}
+	for _, field := range fields {
+		notes = append(notes, fmt.Sprintf("%s of a %s cannot be changed: %s", field, kind.Kind, outcome))
 	}
 	return notes
 }

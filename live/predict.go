@@ -111,6 +111,11 @@ func (d *diff) predict(ctx context.Context, item *diffItem) (*Change, error) {
 		if next, err = m.apply(ctx, before, desired); err != nil {
 			return nil, d.withoutValues(ctx, m, item, err)
 		}
+		if d.recreates(item, before, next) {
+			if next, err = m.apply(ctx, nil, item.desired); err != nil {
+				return nil, d.withoutValues(ctx, m, item, err)
+			}
+		}
 	}
 	return d.compare(item, m, before, desired, next)
 }
@@ -121,6 +126,12 @@ func (d *diff) takenOver(item *diffItem) (*unstructured.Unstructured, error) {
 		return item.live, nil
 	}
 	return TakenOver(item.desired, item.live)
+}
+
+// recreates says whether an object is deleted and created anew to become what is predicted.
+func (d *diff) recreates(item *diffItem, before, next *unstructured.Unstructured) bool {
+	return before != nil && Forced(item.desired) && KeptFromForce(d.Owner, item.desired, item.live) == "" &&
+		len(frozen(item.gvk.GroupKind(), before, next)) > 0
 }
 
 // compare makes a change of a prediction; nil if there is none. The live object is nil if it is not there, or not to be shown.

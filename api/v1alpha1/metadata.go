@@ -72,6 +72,16 @@ const (
 	// the render.
 	PruneEnabled = "enabled"
 
+	// ForceAnnotation with the value ForceEnabled on an object of a render has the live object deleted and created anew where the server
+	// refuses to update it, since a field cannot be changed. Any other value is an error of the plan.
+	ForceAnnotation = "convoy.dev/force"
+	ForceEnabled    = "enabled"
+
+	// FluxForceAnnotation with the value FluxEnabled, in any case, is what ForceAnnotation with ForceEnabled is, for objects that were made
+	// for Flux, which reads a label of the same name as well.
+	FluxForceAnnotation = "kustomize.toolkit.fluxcd.io/force"
+	FluxEnabled         = "enabled"
+
 	// IgnoreDriftAnnotation on an object of a render leaves fields of it to others: JSON pointers (RFC 6901), separated by commas or
 	// white space, or IgnoreDriftAll. Such a field is set when the object is created, and is others' from then on: convoy neither puts it
 	// back nor takes part in its ownership. A pointer that is malformed is an error of the plan.
