@@ -208,6 +208,14 @@ var _ = Describe("convoy.dev/force", func() {
 		Expect(w.driftEvents()).To(BeEmpty())
 	})
 
+	It("is of no use where a new object of another name would not be taken: the refusal stays", func() {
+		const service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: NodePort, clusterIP: %s, ports: [{port: 80, nodePort: 30%d}]}\n"
+		first := w.synced("one", fmt.Sprintf(service, "10.0.0.77", 345))
+		said := w.notSynced(forced(fmt.Sprintf(service, "10.0.0.78", 345)))
+		Expect(said).To(And(ContainSubstring("spec.clusterIPs[0]"), Not(ContainSubstring("allocated"))))
+		Expect(w.synced("two", forced(fmt.Sprintf(service, "10.0.0.78", 346))).GetUID()).NotTo(Equal(first.GetUID()))
+	})
+
 	It("goes wave by wave", func() {
 		w.commit("one", map[string]string{"a.yaml": value("one"), "b.yaml": inWave(-1, deployment("b", "1"))})
 		w.pass("app")
