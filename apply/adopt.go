@@ -68,10 +68,8 @@ func (p *Planner) tryTakeover(ctx context.Context, owner live.Owner, item *Item,
 	if !apierrors.IsInvalid(err) {
 		return err
 	}
-	return &advisedError{
-		fmt.Errorf("the source does not have what the tool that deployed it set (%s), and it cannot be removed: %w", someOf(blamed(err, removed)), err),
-		"put it into the source",
-	}
+	return &advisedError{err, fmt.Sprintf("the tool that deployed it set %s, which the source does not have, and which cannot be removed: put it into "+
+		"the source", someOf(blamed(err, removed)))}
 }
 
 // blamed are those of the paths that the server complains of, or all if it names none of them.

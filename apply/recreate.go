@@ -36,7 +36,8 @@ func (p *Planner) tryAnew(ctx context.Context, owner live.Owner, item *Item, ref
 	case kept != "" || p.tryCreate(ctx, item.Desired) != nil: // it is not only the update that is refused
 		return refused
 	case !forced:
-		return &advisedError{refused, "the annotation " + v1alpha1.ForceAnnotation + ": " + v1alpha1.ForceEnabled + " would have it deleted and created anew"}
+		const advice = "the annotation " + v1alpha1.ForceAnnotation + ": " + v1alpha1.ForceEnabled + " would have it deleted and created anew"
+		return &advisedError{refused, advice}
 	}
 	if err := p.tryDelete(ctx, &Removal{ID: item.ID, GVK: item.GVK, Live: item.Live}); err != nil {
 		return &advisedError{refused, "to be created anew, it " + err.Error()}

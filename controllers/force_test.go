@@ -280,7 +280,7 @@ var _ = Describe("convoy.dev/force", func() {
 	It("replaces an object whose takeover would remove an immutable field", func() {
 		w.kubectl("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nimmutable: true\ndata: {key: one, more: theirs}\n", "apply", "-f", "-")
 		theirs := w.live("v1", "ConfigMap", "a")
-		Expect(w.notSynced(value("one"))).To(And(ContainSubstring("(data.more"), ContainSubstring("; put it into the source; the annotation convoy.dev/force: enabled")))
+		Expect(w.notSynced(value("one"))).To(And(ContainSubstring("set data.more, which"), ContainSubstring("put it into the source; the annotation convoy.dev/force: enabled")))
 		Expect(w.synced("two", forced(value("one"))).GetUID()).NotTo(Equal(theirs.GetUID()))
 	})
 

@@ -209,8 +209,9 @@ var _ = Describe("A takeover", func() {
 		release := w.settle("app")
 		Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False DryRunFailed"))
 		Expect(message(release, v1alpha1.ConditionApplied)).To(And(
-			ContainSubstring("PersistentVolumeClaim "+w.namespace+"/data: the source does not have what the tool that deployed it set (spec.storageClassName"),
-			ContainSubstring("cannot be removed"), ContainSubstring("; put it into the source"), Not(ContainSubstring("last-applied"))))
+			ContainSubstring("PersistentVolumeClaim "+w.namespace+"/data: "), ContainSubstring("spec is immutable"),
+			MatchRegexp("; the tool that deployed it set spec.storageClassName.*, and which cannot be removed: put it into the source"),
+			Not(ContainSubstring("last-applied"))))
 		Expect(a()).To(Equal(before))
 		Expect(w.live("v1", "PersistentVolumeClaim", "data")).To(Equal(data))
 
@@ -231,7 +232,7 @@ var _ = Describe("A takeover", func() {
 			release := w.settle("app")
 			Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False DryRunFailed"))
 			Expect(message(release, v1alpha1.ConditionApplied)).To(And(ContainSubstring("Secret "+w.namespace+"/s: "), ContainSubstring("fields data"),
-				ContainSubstring("put it into the source"), Not(ContainSubstring("hunter")), Not(ContainSubstring("aHVudGVy"))))
+				ContainSubstring("set data.b, which the source does not have"), ContainSubstring("put it into the source"), Not(ContainSubstring("hunter")), Not(ContainSubstring("aHVudGVy"))))
 			Expect(w.live("v1", "Secret", "s")).To(Equal(before))
 		})
 
