@@ -8,7 +8,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/renderstore"
@@ -315,13 +314,10 @@ var _ = Describe("Hooks of a deletion in a namespace that goes away", Ordered, f
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
 		ns := find("v1", "Namespace", "", w.namespace)
 		Expect(env.Client.Delete(context.Background(), ns)).To(Succeed())
-		Eventually(func() client.Object {
+		Eventually(func() bool {
 			w.pass("app")
-			if obj := find("v1", "Namespace", "", w.namespace); obj != nil {
-				return obj
-			}
-			return nil
-		}).WithTimeout(time.Minute).WithPolling(50 * time.Millisecond).Should(BeNil())
+			return find("v1", "Namespace", "", w.namespace) == nil
+		}).WithTimeout(time.Minute).WithPolling(50 * time.Millisecond).Should(BeTrue())
 		Expect(w.events.All()).To(ContainElement(HavePrefix("Warning HooksSkipped ConfigMap " + w.namespace + "/pre is not run")))
 	})
 })

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
 )
 
@@ -30,7 +31,7 @@ func (r *ReleaseReconciler) maintain(ctx context.Context, p pass, wanted Selecti
 	if failure == nil {
 		changes, applyFailure := r.apply(ctx, p, selection, planned)
 		if failure = applyFailure; failure == nil && p.seen.Waiting == nil {
-			r.assess(p, changes)
+			p.judge(live.Worst(changes.Health))
 		}
 	}
 	switch {
@@ -56,8 +57,8 @@ func (p pass) maintains(wanted Selection, held *Failure) bool {
 	if held.Condition != v1alpha1.ConditionRendered && !slices.Contains(unchanged, held.Reason) {
 		return false
 	}
-	last := status.LastSuccessful
-	return last != nil && last.RenderRef != wanted.Render.Ref().String() && status.LastAttempted != nil && status.LastAttempted.RenderRef == last.RenderRef &&
+	last, begun := status.LastSuccessful, status.LastAttempted
+	return last != nil && last.RenderRef != wanted.Render.Ref().String() && begun != nil && begun.RenderRef == last.RenderRef &&
 		(status.Sync == nil || status.Sync.Phase == v1alpha1.SyncPhaseHealth)
 }
 

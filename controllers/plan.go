@@ -76,7 +76,9 @@ func (p pass) cause(selection Selection) string {
 }
 
 // objects are what the plan is made from: the render, of which in a deletion only hooks count.
-func (r *ReleaseReconciler) objects(ctx context.Context, p pass, selection Selection, recorded live.Inventory) ([]*unstructured.Unstructured, *Failure) {
+func (r *ReleaseReconciler) objects(
+	ctx context.Context, p pass, selection Selection, recorded live.Inventory,
+) ([]*unstructured.Unstructured, *Failure) {
 	if p.deleting() {
 		return r.lastHooks(ctx, p, recorded)
 	}
