@@ -51,25 +51,22 @@ func (r *run) takeOver(ctx context.Context, item *Item) error {
 	return nil
 }
 
-// tryTakeover finds out before anything is changed that the server would refuse to remove what a takeover removes: a dry run of the apply
-// alone does not try that, since its fields have their former owner still. applied is what that dry run answered.
-func (p *Planner) tryTakeover(ctx context.Context, owner live.Owner, item *Item, applied *unstructured.Unstructured) error {
-	if !item.adopted(owner) {
-		return nil
-	}
-	without, removed, err := live.Removed(item.Desired, item.Live, applied)
-	if err != nil || len(removed) == 0 {
-		return err
+// tryTakeover finds out before anything is changed what the server makes of a takeover and the apply after it, and whether it would refuse
+// that. found is the live object as it is after the takeover. The answer is nil if that could not be tried.
+func (p *Planner) tryTakeover(ctx context.Context, item *Item, found, sent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	next, gone, err := p.Takeovers.Foretell(ctx, item.Live, found, sent)
+	if err != nil || next == nil {
+		return nil, err
 	}
 	base := item.Live.DeepCopy()
 	base.SetManagedFields(nil)
-	without.SetManagedFields(nil)
-	err = p.Client.Patch(ctx, without, client.MergeFrom(base), client.DryRunAll, client.FieldOwner(v1alpha1.FieldManager))
-	if !apierrors.IsInvalid(err) {
-		return err
+	next.SetManagedFields(nil)
+	err = p.Client.Patch(ctx, next, client.MergeFrom(base), client.DryRunAll, client.FieldOwner(v1alpha1.FieldManager))
+	if apierrors.IsInvalid(err) && len(gone) > 0 {
+		return nil, &advisedError{err, fmt.Sprintf("the tool that deployed it set %s, which the source does not have, and which cannot be removed: put it "+
+			"into the source", someOf(blamed(err, gone)))}
 	}
-	return &advisedError{err, fmt.Sprintf("the tool that deployed it set %s, which the source does not have, and which cannot be removed: put it into "+
-		"the source", someOf(blamed(err, removed)))}
+	return next, err
 }
 
 // blamed are those of the paths that the server complains of, or all if it names none of them.

@@ -156,18 +156,33 @@ func (p *Planner) tryOn(ctx context.Context, owner live.Owner, item *Item) (sent
 		if sent == nil {
 			return item.Desired, item.Live, nil
 		}
-		result = sent.DeepCopy()
-		if err := serverSideApply(ctx, p.Client, result, client.DryRunAll); err != nil {
+		result, err = p.send(ctx, item, found, sent)
+		switch {
+		case item.Live == nil && apierrors.IsInvalid(err): // what a former tool owns may be in the way
+		case err != nil:
 			return nil, nil, err
+		case isAt(item.Live, result.GetResourceVersion()) || attempt > most:
+			return sent, result, nil
 		}
-		tried := result.GetResourceVersion()
-		if isAt(item.Live, tried) || attempt > most {
-			return sent, result, p.tryTakeover(ctx, owner, item, result)
-		}
+		refused := err
 		if item.Live, err = (live.Reader{Client: p.Client}).Get(ctx, item.target()); err != nil {
 			return nil, nil, err
 		}
+		if item.Live == nil && refused != nil {
+			return nil, nil, refused
+		}
 	}
+}
+
+// send tries an apply on the server. found is the live object as the apply finds it.
+func (p *Planner) send(ctx context.Context, item *Item, found, sent *unstructured.Unstructured) (result *unstructured.Unstructured, err error) {
+	if found != item.Live {
+		if result, err = p.tryTakeover(ctx, item, found, sent); err != nil || result != nil {
+			return result, err
+		}
+	}
+	result = sent.DeepCopy()
+	return result, serverSideApply(ctx, p.Client, result, client.DryRunAll)
 }
 
 // isAt says whether an object is at a resourceVersion; nil is at none.

@@ -113,6 +113,7 @@ type Planner struct {
 	Discovery discovery.DiscoveryInterfaceWithContext
 
 	OwnerName live.OwnerName
+	Takeovers *live.Takeovers
 }
 
 // Plan tries the objects on the server by dry runs, except for those that are known to be as desired, and reads what left the render. The

@@ -14,20 +14,9 @@ import (
 
 // tryAnew finds out whether an object whose update is refused could be deleted and created anew, and plans that if the render says so. The
 // error is the refusal, with what a person can do, if there is something.
-func (p *Planner) tryAnew(ctx context.Context, owner live.Owner, item *Item, refused error) (err error) {
-	if !apierrors.IsInvalid(refused) {
+func (p *Planner) tryAnew(ctx context.Context, owner live.Owner, item *Item, refused error) error {
+	if item.Live == nil || !apierrors.IsInvalid(refused) {
 		return refused
-	}
-	if item.Live == nil { // without our labels it was not listed
-		if item.Live, err = (live.Reader{Client: p.Client}).Get(ctx, item.target()); err != nil {
-			return err
-		}
-	}
-	if item.Live == nil {
-		return refused
-	}
-	if err := owner.MayTake(ctx, item.Live, p.OwnerName); err != nil {
-		return err
 	}
 	forced, kept := live.Forced(item.Desired), live.KeptFromForce(owner, item.Desired, item.Live)
 	switch {

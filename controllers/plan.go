@@ -39,7 +39,7 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	}
 	planner := &apply.Planner{
 		Client: target, Mapper: r.Targets.Mapper, Discovery: r.Targets.Discovery, Memory: r.Memory, Watch: r.Watcher,
-		OwnerName: live.OwnerNameFrom(r.Client),
+		OwnerName: live.OwnerNameFrom(r.Client), Takeovers: r.Targets.Takeovers,
 	}
 	run := p.hookRun(selection)
 	plan, err := planner.Plan(ctx, apply.Request{

@@ -113,7 +113,7 @@ spec:
     metadata: {labels: {app: a}}
     spec:
       containers:
-      - {name: web, image: "web:1", env: [{name: OURS, value: "1"}, {name: THEIRS, value: "1"}]}
+      - {name: web, image: "web:1", env: [{name: OURS, value: "1"}, {name: THEIRS, value: "1"}], ports: [{name: http, containerPort: 8080}]}
       - {name: side, image: "side:1"}
 `
 	ourDeployment = `
@@ -126,7 +126,7 @@ spec:
     metadata: {labels: {app: a}}
     spec:
       containers:
-      - {name: web, image: "web:1", env: [{name: OURS, value: "1"}]}
+      - {name: web, image: "web:1", env: [{name: OURS, value: "1"}], ports: [{name: http, containerPort: 80}]}
 `
 )
 
@@ -149,7 +149,8 @@ var _ = DescribeTable("An object that another tool deployed is taken over",
 		containers, _, err := unstructured.NestedSlice(spec, "template", "spec", "containers")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(containers).To(HaveExactElements(And(HaveKeyWithValue("name", "web"),
-			HaveKeyWithValue("env", []any{map[string]any{"name": "OURS", "value": "1"}}))))
+			HaveKeyWithValue("env", []any{map[string]any{"name": "OURS", "value": "1"}}),
+			HaveKeyWithValue("ports", []any{map[string]any{"name": "http", "containerPort": int64(80), "protocol": "TCP"}}))))
 		Expect(managers(a)).To(ConsistOf("convoy Apply", "horizontal-pod-autoscaler Update scale", "kubectl-edit Update"))
 		Expect(w.driftEvents()).To(BeEmpty())
 

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/convoy-dev/convoy/live"
 )
 
 // requestTimeout is the deadline of one request for a target object.
@@ -20,6 +22,7 @@ const requestTimeout = time.Minute
 type Targets struct {
 	Mapper    meta.RESTMapper
 	Discovery discovery.DiscoveryInterfaceWithContext
+	Takeovers *live.Takeovers
 
 	config  *rest.Config
 	mu      sync.Mutex
@@ -44,7 +47,9 @@ func NewTargets(config *rest.Config) (*Targets, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Targets{Mapper: mapper, Discovery: server, config: config, clients: map[types.NamespacedName]client.Client{}}, nil
+	return &Targets{
+		Mapper: mapper, Discovery: server, Takeovers: live.NewTakeovers(server), config: config, clients: map[types.NamespacedName]client.Client{},
+	}, nil
 }
 
 // For returns a client with the rights of a ServiceAccount. Without a name it is convoy's own.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/internal/testenv"
+	"github.com/convoy-dev/convoy/live"
 )
 
 // sync does what a pass does with a render.
@@ -21,6 +22,7 @@ func (w *world) sync(render string) {
 	planner := &apply.Planner{
 		Client: w.client, Mapper: w.mapper, Memory: memory, Discovery: discovery.ToDiscoveryInterfaceWithContext(server),
 		OwnerName: func(context.Context, string, string) (string, error) { return "", nil },
+		Takeovers: live.NewTakeovers(discovery.ToDiscoveryInterfaceWithContext(server)),
 	}
 	req := w.request(render)
 	plan, err := planner.Plan(w.t.Context(), apply.Request{Owner: req.Owner, Objects: req.Objects, Inventory: req.Inventory, Policy: req.Policy})

@@ -1,14 +1,16 @@
 package live
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
@@ -114,42 +116,66 @@ func TakenOver(desired, found *unstructured.Unstructured) (*unstructured.Unstruc
 	return after, nil
 }
 
-// Removed takes out of what a server-side apply makes of an object before the takeover what only the former tools own, which the same apply
-// removes after it. found is the live object, applied the server's answer to the apply, which is not changed. It returns the paths that
-// are gone, sorted and without values: none if the takeover removes nothing.
-func Removed(desired, found, applied *unstructured.Unstructured) (rest *unstructured.Unstructured, paths []string, err error) {
-	pointers, _, err := leftToOthers(desired)
+// Takeovers foretell what the apply after a takeover makes of an object, which the server cannot be asked in one dry run: without the
+// takeover, what former tools own stays, and may be in the way. It keeps the server's schemas, and is safe for concurrent use.
+type Takeovers struct{ schemas *schemas }
+
+// NewTakeovers returns Takeovers that have no schema yet.
+func NewTakeovers(server discovery.DiscoveryInterfaceWithContext) *Takeovers {
+	return &Takeovers{newSchemas(server)}
+}
+
+// Foretell merges what is sent into a live object as it is after TakeOver, as the server does, but for its defaults. The result is nil if
+// that cannot be foretold: without a schema, or if the server would not take what is sent. found is the live object before. The paths are
+// what former tools own in it and nobody owns in the result, sorted and without values.
+func (t *Takeovers) Foretell(ctx context.Context, found, taken, sent *unstructured.Unstructured) (*unstructured.Unstructured, []string, error) {
+	converter, err := t.schemas.converter(ctx, sent.GroupVersionKind().GroupVersion())
+	if err != nil || converter == nil {
+		return nil, nil, err
+	}
+	next, err := merger{schemaOf: t.schemas.converter}.apply(ctx, taken, sent)
+	var refused refusal
+	if err != nil {
+		if errors.As(err, &refused) {
+			return nil, nil, nil
+		}
+		return nil, nil, err
+	}
+	theirs, err := union(found, ofFormerTool)
 	if err != nil {
 		return nil, nil, err
 	}
-	theirs, kept := fieldpath.NewSet(), fieldpath.NewSet()
-	for _, e := range slices.Concat(found.GetManagedFields(), applied.GetManagedFields()) {
-		if ofFormerTool(e) {
-			taken, left, err := takenOf(e, desired, found, pointers)
-			if err != nil {
-				return nil, nil, err
-			}
-			theirs, kept = theirs.Union(taken), kept.Union(left)
-		}
+	kept, err := union(next, func(metav1.ManagedFieldsEntry) bool { return true })
+	if err != nil {
+		return nil, nil, err
 	}
-	for _, e := range applied.GetManagedFields() {
-		if !ofFormerTool(e) {
-			set, err := fieldsOf(e)
-			if err != nil {
-				return nil, nil, err
-			}
-			kept = kept.Union(set)
+	var gone []string
+	theirs.Difference(kept).Leaves().Iterate(func(path fieldpath.Path) {
+		if _, stays := valueAt(next.Object, path); !stays {
+			gone = append(gone, nameOf(path))
 		}
-	}
-	rest = applied.DeepCopy()
-	gone, _ := split(theirs, func(path fieldpath.Path) bool {
-		_, there := valueAt(rest.Object, path)
-		return there && !isKeyField(path) && !reaches(kept, path)
 	})
-	gone.Leaves().Iterate(func(path fieldpath.Path) { paths = append(paths, nameOf(path)) })
-	gone.Iterate(func(path fieldpath.Path) { removeAt(rest.Object, path, kept) })
-	slices.Sort(paths)
-	return rest, slices.Compact(paths), nil
+	slices.Sort(gone)
+	return next, slices.Compact(gone), nil
+}
+
+// union are the fields of some of the managers of an object.
+func union(obj *unstructured.Unstructured, which func(metav1.ManagedFieldsEntry) bool) (*fieldpath.Set, error) {
+	all := fieldpath.NewSet()
+	for _, e := range obj.GetManagedFields() {
+		if !which(e) {
+			continue
+		}
+		set, err := fieldsOf(e)
+		if err != nil {
+			return nil, err
+		}
+		if obj.GroupVersionKind().GroupKind() == SecretKind {
+			set = ofData(set)
+		}
+		all = all.Union(set)
+	}
+	return all, nil
 }
 
 // ofData are the fields of a Secret as they are stored: who applied stringData owns nothing of what became of it.
@@ -204,51 +230,4 @@ func (p pointer) leadsTo(desired any, path fieldpath.Path) bool {
 		}
 	}
 	return true
-}
-
-// reaches says whether a set has a path, or something below it.
-func reaches(set *fieldpath.Set, path fieldpath.Path) bool {
-	last := path[len(path)-1]
-	for _, element := range path[:len(path)-1] {
-		set = set.Children.Descend(element)
-	}
-	return set.Members.Has(last) || !set.Children.Descend(last).Empty()
-}
-
-// isKeyField says whether a path is one of the fields by which an element of a list is told: it goes with the element alone.
-func isKeyField(path fieldpath.Path) bool {
-	if len(path) < 2 || path[len(path)-2].Key == nil {
-		return false
-	}
-	name := path[len(path)-1].FieldName
-	return slices.ContainsFunc(*path[len(path)-2].Key, func(f value.Field) bool { return name != nil && f.Name == *name })
-}
-
-// removeAt takes out what a value has at a path, and what is empty then unless it is kept. It returns the value, which may be another list.
-func removeAt(at any, path fieldpath.Path, kept *fieldpath.Set) any {
-	below, ok := step(at, path[0])
-	if !ok {
-		return at
-	}
-	stays := false
-	if len(path) > 1 {
-		keptBelow := kept.Children.Descend(path[0])
-		below = removeAt(below, path[1:], keptBelow)
-		stays = !isEmpty(below) || kept.Members.Has(path[0]) || !keptBelow.Empty()
-	}
-	switch at := at.(type) {
-	case map[string]any:
-		if stays {
-			at[*path[0].FieldName] = below
-		} else {
-			delete(at, *path[0].FieldName)
-		}
-	case []any:
-		i := slices.IndexFunc(at, func(item any) bool { return isElement(item, path[0]) })
-		if !stays {
-			return slices.Delete(at, i, i+1)
-		}
-		at[i] = below
-	}
-	return at
 }
