@@ -104,7 +104,13 @@ func setStatus(obj *unstructured.Unstructured, status string) {
 // becomeHealthy does what the controllers would for a Deployment whose pods run.
 func (w *world) becomeHealthy(deployment string) {
 	GinkgoHelper()
-	obj := w.live("apps/v1", "Deployment", deployment)
+	becomeHealthy(w.namespace, deployment)
+}
+
+// becomeHealthy does it in any namespace.
+func becomeHealthy(namespace, deployment string) {
+	GinkgoHelper()
+	obj := find("apps/v1", "Deployment", namespace, deployment)
 	Expect(obj).NotTo(BeNil(), "Deployment %s is not there", deployment)
 	replicas, _, err := unstructured.NestedInt64(obj.Object, "spec", "replicas")
 	Expect(err).NotTo(HaveOccurred())
