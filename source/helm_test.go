@@ -118,6 +118,17 @@ func TestAnIndexAndAChartThatDidNotChangeAreNotDownloadedAgain(t *testing.T) {
 	}
 }
 
+func TestARepositoryMayBeAtTheRootOfItsHost(t *testing.T) {
+	w := newWorldWithoutGit(t)
+	s := serveCharts(t, nil)
+	s.set("/app.tgz", tarFiles(t, chartFiles("1.0.0")))
+	s.set("/index.yaml", []byte("entries: {app: [{version: 1.0.0, urls: [app.tgz]}]}"))
+	for _, url := range []string{s.URL, s.URL + "/"} {
+		wantFiles(t, w.fetch(helmRequest(url, "", "")).FS, chartFiles("1.0.0"))
+	}
+	w.fail(helmRequest("https:///charts", "", ""), "the url must have a host, for example https://charts.example.com")
+}
+
 func TestChartsThatCannotBeFetched(t *testing.T) {
 	w := newWorldWithoutGit(t)
 	s := serveCharts(t, nil)
@@ -192,7 +203,6 @@ func TestAChartOnAnotherHostGetsNoCredentials(t *testing.T) {
 
 func TestAChartOfARegistryIsAnOCIArtifact(t *testing.T) {
 	w, s, _ := newOCIWorld(t)
-	const chartLayer = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 	s.push([]layer{{chartLayer, tarFiles(t, chartFiles("1.0.0"))}}, "1.0.0")
 	s.push([]layer{{chartLayer, tarFiles(t, chartFiles("1.1.0"))}}, "1.1.0")
 	for version, want := range map[string]string{"": "1.1.0", "1.0.0": "1.0.0", "<1.1.0": "1.0.0"} {

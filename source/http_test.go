@@ -79,6 +79,7 @@ func newHTTPSWorld(t *testing.T) (*world, *authority) {
 	w := newWorld(t, gitserver.Options{
 		TLS: ca.server(time.Now().Add(time.Hour)), Username: "bob", Password: "s3cr3t-password", BearerToken: "s3cr3t-token",
 	})
+	cert, key := ca.client()
 	w.cluster.set(
 		secret("basic", map[string]string{"username": "bob", "password": "s3cr3t-password\n", "caFile": ca.pem()}),
 		secret("bearer", map[string]string{"bearerToken": "s3cr3t-token", "ca.crt": ca.pem()}),
@@ -87,6 +88,7 @@ func newHTTPSWorld(t *testing.T) (*world, *authority) {
 		secret("no-ca", map[string]string{"username": "bob", "password": "s3cr3t-password"}),
 		secret("bad-ca", map[string]string{"caFile": "no certificate"}),
 		secret("token-only", map[string]string{"bearerToken": "s3cr3t-token"}),
+		secret("certificate", map[string]string{"certFile": cert, "keyFile": key, "caFile": ca.pem()}),
 	)
 	return w, ca
 }
@@ -201,7 +203,7 @@ func TestCredentialsAreSentToNoOtherHostAfterARedirect(t *testing.T) {
 	open := false
 	git := gitserver.Handler(w.root)
 	other := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		if req.Header.Get("Authorization") != "" || req.Header.Get("Cookie") != "" {
+		if req.Header.Get("Authorization") != "" || req.Header.Get("Cookie") != "" || len(req.TLS.PeerCertificates) > 0 {
 			leaked.Store(true)
 		}
 		if !open {
@@ -210,12 +212,12 @@ func TestCredentialsAreSentToNoOtherHostAfterARedirect(t *testing.T) {
 		}
 		git.ServeHTTP(rw, req)
 	}))
-	other.TLS = ca.server(time.Now().Add(time.Hour))
+	other.TLS = asksForCertificates(ca)
 	other.StartTLS()
 	t.Cleanup(other.Close)
 	w.server.Break(http.RedirectHandler(other.URL+"/app.git/info/refs?service=git-upload-pack", http.StatusFound))
 
-	for _, name := range []string{"basic", "bearer"} {
+	for _, name := range []string{"basic", "bearer", "certificate"} {
 		open = false
 		w.fail(w.with(name), "401 Unauthorized: the url redirects to "+strings.TrimPrefix(other.URL, "https://"),
 			"is not sent the credentials of Secret team/"+name)

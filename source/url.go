@@ -24,7 +24,7 @@ func parseGitURL(raw string, allowFile bool) (*url.URL, error) {
 	return u, err
 }
 
-// parseURL checks a URL, which must look like the example. Its errors never show the URL, which may hold credentials.
+// parseURL checks a URL, which must have what the example has. Its errors never show the URL, which may hold credentials.
 func parseURL(raw, example string, schemes ...string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -38,7 +38,11 @@ func parseURL(raw, example string, schemes ...string) (*url.URL, error) {
 		return nil, errors.New("the url must not have a query or a fragment")
 	case !slices.Contains(schemes, u.Scheme):
 		return nil, errors.New("the url must start with " + alternatives(schemes))
-	case u.Scheme != schemeFile && (u.Hostname() == "" || strings.Trim(u.Path, "/") == ""):
+	case u.Scheme == schemeFile:
+		return u, nil
+	case strings.Count(example, "/") == 2 && u.Hostname() == "":
+		return nil, errors.New("the url must have a host, for example " + example)
+	case strings.Count(example, "/") > 2 && (u.Hostname() == "" || strings.Trim(u.Path, "/") == ""):
 		return nil, errors.New("the url must have a host and a path, for example " + example)
 	}
 	return u, nil
