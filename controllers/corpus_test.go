@@ -10,9 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 	"github.com/convoy-dev/convoy/controllers"
@@ -77,7 +75,7 @@ type fromCorpus struct {
 	fetcher controllers.Fetcher
 }
 
-// deployFolder creates the Release. What heal does not know stays in progress, which must not become late.
+// deployFolder creates the Release. What healAll does not know stays in progress, which must not become late.
 func deployFolder(server *gitserver.Server, folder string) *fromCorpus {
 	GinkgoHelper()
 	c := &fromCorpus{world: newWorld()}
@@ -102,7 +100,7 @@ func (c *fromCorpus) applied() *v1alpha1.RenderRecord {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		c.pass("app")
-		c.heal()
+		c.healAll("app")
 		release := c.get("app")
 		g.Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionApplied))
 		g.Expect(release.Status.ObservedGeneration).To(Equal(release.Generation))
@@ -111,16 +109,6 @@ func (c *fromCorpus) applied() *v1alpha1.RenderRecord {
 	release := c.settle("app")
 	Expect(c.events.All()).NotTo(ContainElement(HavePrefix("Warning")), "nothing went wrong on the way")
 	return release.Status.LastSuccessful
-}
-
-// heal does what the controllers would for Deployments.
-func (c *fromCorpus) heal() {
-	GinkgoHelper()
-	for _, deployment := range c.deployments() {
-		if deployment.Status.ObservedGeneration != deployment.Generation {
-			becomeHealthy(deployment.Namespace, deployment.Name)
-		}
-	}
 }
 
 // expectNothing expects that a pass changes nothing in the cluster nor in the status. It returns how many objects the pass compared on
@@ -162,19 +150,11 @@ func (c *fromCorpus) states() map[string]any {
 	return all
 }
 
-// deployments are the Deployments of the Release.
-func (c *fromCorpus) deployments() []appsv1.Deployment {
-	GinkgoHelper()
-	list := &appsv1.DeploymentList{}
-	Expect(env.Client.List(context.Background(), list, client.MatchingLabels(v1alpha1.OwnerLabels(c.namespace, "app")))).To(Succeed())
-	return list.Items
-}
-
-// images are the images of these Deployments.
+// images are the images of the Deployments.
 func (c *fromCorpus) images() []string {
 	GinkgoHelper()
 	var images []string
-	for _, deployment := range c.deployments() {
+	for _, deployment := range c.deploymentsOf("app") {
 		images = append(images, deployment.Spec.Template.Spec.Containers[0].Image)
 	}
 	return images

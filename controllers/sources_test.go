@@ -52,10 +52,8 @@ func serveArchives() *archives {
 	return a
 }
 
-// put serves these files, and returns the digest of their archive.
-func (a *archives) put(path string, files map[string]string) (digest string) {
-	GinkgoHelper()
-	content := tarGzip(files)
+// put serves an archive, and returns its digest.
+func (a *archives) put(path string, content []byte) (digest string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.content[path] = content
@@ -78,20 +76,58 @@ func tarGzip(files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// pushOCI stores an artifact of Flux in the repository team/app of a registry, and returns its digest.
-func pushOCI(server *httptest.Server, tag string, files map[string]string) string {
+// ociRegistry is an OCI registry over https.
+type ociRegistry struct{ *httptest.Server }
+
+func newRegistry() ociRegistry {
+	server := httptest.NewTLSServer(registry.New(registry.Logger(log.New(GinkgoWriter, "", 0))))
+	DeferCleanup(server.Close)
+	return ociRegistry{server}
+}
+
+func (r ociRegistry) host() string { return strings.TrimPrefix(r.URL, "https://") }
+
+// secret is the manifest of the Secret "registry", with what it takes to reach it.
+func (r ociRegistry) secret() string {
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw})
+	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: registry}\ndata: {ca.crt: %s}\n", base64.StdEncoding.EncodeToString(ca))
+}
+
+func (r ociRegistry) repository(name string) *remote.Repository {
 	GinkgoHelper()
-	repository, err := remote.NewRepository(strings.TrimPrefix(server.URL, "https://") + "/team/app")
+	repository, err := remote.NewRepository(r.host() + "/" + name)
 	Expect(err).NotTo(HaveOccurred())
-	repository.Client = server.Client()
-	ctx := context.Background()
-	layer, err := oras.PushBytes(ctx, repository, "application/vnd.cncf.flux.content.v1.tar+gzip", tarGzip(files))
+	repository.Client = r.Client()
+	return repository
+}
+
+// push stores an artifact of one layer in a repository, and returns its digest.
+func (r ociRegistry) push(name, tag, config, mediaType string, content []byte) string {
+	GinkgoHelper()
+	repository, ctx := r.repository(name), context.Background()
+	layer, err := oras.PushBytes(ctx, repository, mediaType, content)
 	Expect(err).NotTo(HaveOccurred())
-	manifest, err := oras.PackManifest(ctx, repository, oras.PackManifestVersion1_1, "application/vnd.cncf.flux.config.v1+json",
-		oras.PackManifestOptions{Layers: []ocispec.Descriptor{layer}})
+	manifest, err := oras.PackManifest(ctx, repository, oras.PackManifestVersion1_1, config, oras.PackManifestOptions{Layers: []ocispec.Descriptor{layer}})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(repository.Tag(ctx, manifest, tag)).To(Succeed())
 	return manifest.Digest.String()
+}
+
+// untag removes a tag of a repository.
+func (r ociRegistry) untag(name, tag string) {
+	GinkgoHelper()
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, r.URL+"/v2/"+name+"/manifests/"+tag, nil)
+	Expect(err).NotTo(HaveOccurred())
+	res, err := r.Client().Do(req)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(res.Body.Close()).To(Succeed())
+	Expect(res.StatusCode).To(Equal(http.StatusAccepted))
+}
+
+// pushFiles stores an artifact of Flux in the repository team/app.
+func (r ociRegistry) pushFiles(tag string, files map[string]string) string {
+	GinkgoHelper()
+	return r.push("team/app", tag, "application/vnd.cncf.flux.config.v1+json", "application/vnd.cncf.flux.content.v1.tar+gzip", tarGzip(files))
 }
 
 // realFetcher fetches from the outside.
@@ -138,7 +174,7 @@ var _ = Describe("The sources of a Release", func() {
 	It("are an archive, which is followed", func() {
 		w, server := newWorld(), serveArchives()
 		w.controller.Fetcher = w.realFetcher()
-		digest := server.put("/app.tgz", map[string]string{"app/deploy/a.yaml": configMap("a", "one"), "app/README.md": "no manifest"})
+		digest := server.put("/app.tgz", tarGzip(map[string]string{"app/deploy/a.yaml": configMap("a", "one"), "app/README.md": "no manifest"}))
 		w.create("app", func(r *v1alpha1.Release) {
 			r.Spec.Source = v1alpha1.Source{Archive: &v1alpha1.ArchiveSource{URL: server.URL + "/app.tgz", Path: "app/deploy"}}
 		})
@@ -147,7 +183,7 @@ var _ = Describe("The sources of a Release", func() {
 		Expect(release.Status.LastSuccessful.Revision).To(Equal(digest))
 		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "one"))
 
-		digest = server.put("/app.tgz", map[string]string{"app/deploy/a.yaml": configMap("a", "two")})
+		digest = server.put("/app.tgz", tarGzip(map[string]string{"app/deploy/a.yaml": configMap("a", "two")}))
 		w.clock.SetTime(w.clock.Now().Add(10 * time.Minute))
 		Expect(w.settle("app").Status.LastSuccessful.Revision).To(Equal(digest))
 		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "two"))
@@ -166,14 +202,12 @@ var _ = Describe("The sources of a Release", func() {
 	It("are an OCI artifact, whose tag is followed", func() {
 		w := newWorld()
 		w.controller.Fetcher = w.realFetcher()
-		server := httptest.NewTLSServer(registry.New(registry.Logger(log.New(GinkgoWriter, "", 0))))
-		DeferCleanup(server.Close)
-		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-		w.asUser("user", fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: registry}\ndata: {ca.crt: %s}\n", base64.StdEncoding.EncodeToString(ca)))
-		digest := pushOCI(server, "1.0.0", map[string]string{"deploy/a.yaml": configMap("a", "one")})
+		server := newRegistry()
+		w.asUser("user", server.secret())
+		digest := server.pushFiles("1.0.0", map[string]string{"deploy/a.yaml": configMap("a", "one")})
 		w.create("app", func(r *v1alpha1.Release) {
 			r.Spec.Source = v1alpha1.Source{OCI: &v1alpha1.OCISource{
-				URL: "oci://" + strings.TrimPrefix(server.URL, "https://") + "/team/app", Ref: v1alpha1.OCIRef{Semver: ">=1.0.0"},
+				URL: "oci://" + server.host() + "/team/app", Ref: v1alpha1.OCIRef{Semver: ">=1.0.0"},
 				SecretRef: &v1alpha1.LocalObjectReference{Name: "registry"}, Path: "deploy",
 			}}
 		})
@@ -182,7 +216,7 @@ var _ = Describe("The sources of a Release", func() {
 		Expect(release.Status.LastSuccessful.Revision).To(Equal("1.0.0@" + digest))
 		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "one"))
 
-		digest = pushOCI(server, "1.1.0", map[string]string{"deploy/a.yaml": configMap("a", "two")})
+		digest = server.pushFiles("1.1.0", map[string]string{"deploy/a.yaml": configMap("a", "two")})
 		w.clock.SetTime(w.clock.Now().Add(10 * time.Minute))
 		Expect(w.settle("app").Status.LastSuccessful.Revision).To(Equal("1.1.0@" + digest))
 		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "two"))
@@ -200,13 +234,13 @@ var _ = Describe("The sources of a Release", func() {
 
 		Expect(env.Client.Create(context.Background(), object(gitRepositories))).To(Succeed())
 		repository := w.gitRepository("podinfo")
-		digest := server.put("/1.tar.gz", map[string]string{"deploy/a.yaml": configMap("a", "one")})
+		digest := server.put("/1.tar.gz", tarGzip(map[string]string{"deploy/a.yaml": configMap("a", "one")}))
 		setStatus(repository, artifactStatus(server.URL+"/1.tar.gz", digest, "main@sha1:1"))
 		Expect(w.ready("app").Status.LastSuccessful.Revision).To(Equal("main@sha1:1"))
 		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "one"))
 
 		By("a new artifact, long before the interval is over")
-		digest = server.put("/2.tar.gz", map[string]string{"deploy/a.yaml": configMap("a", "two")})
+		digest = server.put("/2.tar.gz", tarGzip(map[string]string{"deploy/a.yaml": configMap("a", "two")}))
 		setStatus(repository, artifactStatus(server.URL+"/2.tar.gz", digest, "main@sha1:2"))
 		w.runs("main@sha1:2")
 		Expect(w.live("v1", "ConfigMap", "a").Object["data"]).To(HaveKeyWithValue("key", "two"))
@@ -223,7 +257,7 @@ var _ = Describe("The sources of a Release", func() {
 			WithTimeout(time.Minute).Should(BeNil())
 		Expect(env.Client.Create(context.Background(), object(gitRepositories))).To(Succeed())
 		repository = w.gitRepository("podinfo")
-		digest = server.put("/3.tar.gz", map[string]string{"deploy/a.yaml": configMap("a", "three")})
+		digest = server.put("/3.tar.gz", tarGzip(map[string]string{"deploy/a.yaml": configMap("a", "three")}))
 		setStatus(repository, artifactStatus(server.URL+"/3.tar.gz", digest, "main@sha1:3"))
 		w.runs("main@sha1:3")
 	})
