@@ -16,9 +16,19 @@ import (
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
 
-// rollOut passes until Ready is as wanted, and does what the controllers of the cluster would: Deployments become healthy, and the Jobs
-// that are awaited end, those that are failing with a failure. It returns all of that, in that order: "patch a", "heal web", "end migrate".
+// rollOut passes until Ready is as wanted and nothing changes any more. It returns what rollTo does.
 func (w *world) rollOut(ready string, failing ...string) []string {
+	GinkgoHelper()
+	order := w.rollTo(func(g Gomega, release *v1alpha1.Release) {
+		g.Expect(condition(release, v1alpha1.ConditionReady)).To(Equal(ready), message(release, v1alpha1.ConditionReady))
+	}, failing...)
+	Expect(changed(during(func() { w.settle("app") }))).To(BeEmpty())
+	return order
+}
+
+// rollTo passes until the Release is as wanted, and does what the controllers of the cluster would: Deployments become healthy, and the
+// Jobs that are awaited end, those that are failing with a failure. It returns all of that, in that order: "patch a", "heal web", "end job".
+func (w *world) rollTo(wanted func(Gomega, *v1alpha1.Release), failing ...string) []string {
 	GinkgoHelper()
 	var order []string
 	Eventually(func(g Gomega) {
@@ -32,9 +42,8 @@ func (w *world) rollOut(ready string, failing ...string) []string {
 				order = append(order, "end "+hook)
 			}
 		}
-		g.Expect(condition(release, v1alpha1.ConditionReady)).To(Equal(ready), message(release, v1alpha1.ConditionReady))
+		wanted(g, release)
 	}).WithTimeout(time.Minute).WithPolling(10 * time.Millisecond).Should(Succeed())
-	Expect(changed(during(func() { w.settle("app") }))).To(BeEmpty())
 	return order
 }
 

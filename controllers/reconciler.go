@@ -117,6 +117,7 @@ func (r *ReleaseReconciler) run(ctx context.Context, p pass) *Failure {
 	}
 	planned, failure := r.plan(ctx, p, selection) // 5
 	if failure != nil {
+		p.interrupted(selection)
 		return r.maintain(ctx, p, selection, failure)
 	}
 	if failure := r.store(ctx, p, selection, planned); failure != nil { // 6

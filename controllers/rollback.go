@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/apply"
 	"github.com/convoy-dev/convoy/render"
 	"github.com/convoy-dev/convoy/renderstore"
 )
@@ -83,6 +84,18 @@ func (r *ReleaseReconciler) fallBack(p pass, failure *Failure) *Failure {
 	p.seen.Rollback = &v1alpha1.RollbackStatus{From: from, To: healthy.RenderRef, Time: seconds(p.now), Reason: reason}
 	p.seen.RollsBack = true
 	return failure.because(fmt.Sprintf("convoy rolls back to render %s, which was last healthy", short(healthy.RenderRef)))
+}
+
+// interrupted keeps the deadline of a rollout that is in progress while its dry run fails, which may mend by itself. Past it, the rollout
+// has failed half way.
+func (p pass) interrupted(selection Selection) {
+	if p.deleting() || !p.goesOn(selection) {
+		return
+	}
+	sync := p.release.Status.Sync
+	p.seen.Attempted = &selection
+	p.seen.Waiting = &WaitingFact{Waiting: apply.Waiting{Phase: sync.Phase, Wave: sync.Wave, Hook: sync.Hook}, Since: sync.StartedAt.Time}
+	p.seen.Began = p.deadline() <= 0
 }
 
 // because adds what follows to the message of a failure.

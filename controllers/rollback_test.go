@@ -16,79 +16,93 @@ import (
 // rollsBack is a change of a Release: it rolls back what fails.
 func rollsBack(r *v1alpha1.Release) { r.Spec.FailurePolicy.Action = v1alpha1.FailureActionRollback }
 
+// beyond is later than the default timeout.
+const beyond = 6 * time.Minute
+
+// neverReady is a render that changes the ConfigMap "a", and whose Deployment never becomes ready.
+var neverReady = map[string]string{"a.yaml": configMap("a", "bad"), "d.yaml": deployment("d", "1")}
+
+// failing is a world whose Release "app" was healthy with the render good.
+type failing struct {
+	*world
+	good string
+}
+
+// startHealthy deploys the ConfigMap "a", after the changes of the Release.
+func startHealthy(change ...func(*v1alpha1.Release)) *failing {
+	GinkgoHelper()
+	f := &failing{world: newWorld()}
+	f.create("app", change...)
+	f.deploy("app", "good")
+	f.good = f.get("app").Status.LastHealthy.RenderRef
+	return f
+}
+
+// fail deploys what never becomes healthy, and waits until that is late.
+func (f *failing) fail() *v1alpha1.Release {
+	GinkgoHelper()
+	f.commit("bad", neverReady)
+	f.settle("app")
+	Expect(f.value("a")).To(Equal("bad"))
+	f.pause(beyond)
+	return f.settle("app")
+}
+
+// expectRolledBack settles the Release, which runs the good render then, and says so.
+func (f *failing) expectRolledBack() *v1alpha1.Release {
+	GinkgoHelper()
+	release := f.settle("app")
+	Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False RolledBack"), message(release, v1alpha1.ConditionApplied))
+	Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("False RolledBack"))
+	Expect(condition(release, v1alpha1.ConditionStalled)).To(Equal("True RolledBack"))
+	Expect(condition(release, v1alpha1.ConditionHealthy)).To(Equal("True Succeeded"))
+	Expect(release.Status.Rollback.To).To(Equal(f.good))
+	Expect(release.Status.LastSuccessful.RenderRef).To(Equal(f.good))
+	Expect(f.value("a")).To(Equal("good"))
+	return release
+}
+
 var _ = Describe("failurePolicy", func() {
-	const beyond = 6 * time.Minute // the default timeout is 5
-	var w *world
-	var good string
-
-	// bad is a render that changes a ConfigMap, and whose Deployment never becomes ready.
-	bad := map[string]string{"a.yaml": configMap("a", "bad"), "d.yaml": deployment("d", "1")}
-
-	start := func(world *world, change ...func(*v1alpha1.Release)) {
-		w = world
-		w.create("app", change...)
-		w.deploy("app", "good")
-		good = w.get("app").Status.LastHealthy.RenderRef
-	}
-
-	// fail deploys what never becomes healthy, and waits until that is late.
-	fail := func() *v1alpha1.Release {
-		w.commit("bad", bad)
-		w.settle("app")
-		Expect(w.value("a")).To(Equal("bad"))
-		w.pause(beyond)
-		return w.settle("app")
-	}
-
-	expectRolledBack := func(release *v1alpha1.Release) {
-		GinkgoHelper()
-		Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False RolledBack"), message(release, v1alpha1.ConditionApplied))
-		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("False RolledBack"))
-		Expect(condition(release, v1alpha1.ConditionStalled)).To(Equal("True RolledBack"))
-		Expect(condition(release, v1alpha1.ConditionHealthy)).To(Equal("True Succeeded"))
-		Expect(release.Status.Rollback.To).To(Equal(good))
-		Expect(release.Status.LastSuccessful.RenderRef).To(Equal(good))
-		Expect(w.value("a")).To(Equal("good"))
-	}
+	var w *failing
 
 	It("None leaves what failed, and says so", func() {
-		start(newWorld())
-		release := fail()
+		w = startHealthy()
+		release := w.fail()
 		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("False Degraded"))
 		Expect(release.Status.Rollback).To(BeNil())
 		Expect(w.value("a")).To(Equal("bad"))
 	})
 
 	It("Rollback applies what was last healthy, once the objects are late, and says why", func() {
-		start(newWorld(), rollsBack)
-		release := fail()
-		expectRolledBack(release)
+		w = startHealthy(rollsBack)
+		release := w.fail()
+		w.expectRolledBack()
 		Expect(message(release, v1alpha1.ConditionApplied)).To(And(
 			ContainSubstring("mend the source, or ask for a sync to try again"), ContainSubstring("Degraded: Not healthy within 5m0s"), ContainSubstring("/d")))
 		Expect(w.events.All()).To(ContainElement(HavePrefix("Warning RolledBack Render ")))
-		Expect(w.find("app").Status.LastAttempted.RenderRef).To(Equal(good))
+		Expect(w.find("app").Status.LastAttempted.RenderRef).To(Equal(w.good))
 	})
 
 	It("Rollback prunes what the failed render brought", func() {
-		start(newWorld(), rollsBack)
-		fail()
+		w = startHealthy(rollsBack)
+		w.fail()
 		Expect(w.recorded("app")).To(ConsistOf(ContainSubstring("ConfigMap ")))
 	})
 
 	It("Rollback adds no history entry and collects nothing", func() {
-		start(newWorld(), rollsBack, func(r *v1alpha1.Release) { r.Spec.RetentionPolicy.KeepHistory = new(int32(1)) })
-		w.commit("bad", bad)
+		w = startHealthy(rollsBack, func(r *v1alpha1.Release) { r.Spec.RetentionPolicy.KeepHistory = new(int32(1)) })
+		w.commit("bad", neverReady)
 		w.settle("app")
 		before := w.history("app")
 		Expect(before).To(HaveLen(1), "the render that failed is applied in full")
 		w.pause(beyond)
-		expectRolledBack(w.settle("app"))
+		w.expectRolledBack()
 		Expect(w.history("app")).To(Equal(before))
-		Expect(w.has("app", good)).To(BeTrue())
+		Expect(w.has("app", w.good)).To(BeTrue())
 	})
 
 	It("Rollback follows a wave that fails half way", func() {
-		start(newWorld(), rollsBack)
+		w = startHealthy(rollsBack)
 		w.commit("bad", map[string]string{
 			"j.yaml": job("migrate"), "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {convoy.dev/sync-wave: '1'}}\ndata: {key: bad}\n",
 		})
@@ -96,13 +110,13 @@ var _ = Describe("failurePolicy", func() {
 		Expect(w.value("a")).To(Equal("good"), "wave 1 waits for wave 0")
 		w.end("migrate", false)
 		release := w.settle("app")
-		expectRolledBack(release)
+		w.expectRolledBack()
 		Expect(release.Status.Rollback.Reason).To(HavePrefix("DeployFailed: Wave 0 failed: Job.batch "))
 		Expect(w.recorded("app")).To(ConsistOf(ContainSubstring("ConfigMap ")))
 	})
 
 	It("Rollback leaves alone what failed before anything was changed", func() {
-		start(newWorld(), rollsBack)
+		w = startHealthy(rollsBack)
 		w.commit("bad", map[string]string{"a.yaml": configMap("a", "bad"), "s.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 99999}]}\n"})
 		release := w.settle("app")
 		Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False DryRunFailed"))
@@ -110,10 +124,10 @@ var _ = Describe("failurePolicy", func() {
 	})
 
 	DescribeTable("Rollback stays failed and says so", func(url string, prepare func(), why string) {
-		w = newWorldWithStore(url)
+		w = &failing{world: newWorldWithStore(url)}
 		w.create("app", rollsBack)
 		prepare()
-		w.commit("bad", bad)
+		w.commit("bad", neverReady)
 		w.settle("app")
 		w.pause(beyond)
 		release := w.settle("app")
@@ -125,7 +139,7 @@ var _ = Describe("failurePolicy", func() {
 		Entry("without a render store", "", func() { w.deploy("app", "good") }, "it is not rolled back, since there is no render store"),
 		Entry("before anything was healthy", "mem://", func() {}, "it is not rolled back, since no render was healthy yet"),
 		Entry("if what fails is what was last healthy", "mem://", func() {
-			w.commit("bad", bad)
+			w.commit("bad", neverReady)
 			w.settle("app")
 			w.becomeHealthy("d")
 			w.settle("app")
@@ -134,23 +148,23 @@ var _ = Describe("failurePolicy", func() {
 	)
 
 	It("Rollback that cannot be had stays failed, and is tried again", func() {
-		start(newWorld(), rollsBack)
+		w = startHealthy(rollsBack)
 		w.restart() // or it would remember what it has read
 		w.faults.Inject(faultstore.Fault{Op: renderstore.OpRead, Err: errors.New("connection refused")})
-		release := fail()
+		release := w.fail()
 		Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("False DeployFailed"))
 		Expect(message(release, v1alpha1.ConditionApplied)).To(ContainSubstring("The render to roll back to cannot be read"))
 		w.faults.Clear()
-		expectRolledBack(w.settle("app"))
+		w.expectRolledBack()
 	})
 
 	It("Rollback whose own objects are late is not rolled back itself", func() {
-		w = newWorld()
+		w = &failing{world: newWorld()}
 		w.create("app", rollsBack)
 		w.commit("good", map[string]string{"a.yaml": configMap("a", "good"), "d.yaml": deployment("d", "1")})
 		w.settle("app")
 		w.becomeHealthy("d")
-		good = w.settle("app").Status.LastHealthy.RenderRef
+		w.good = w.settle("app").Status.LastHealthy.RenderRef
 		w.commit("bad", map[string]string{"a.yaml": configMap("a", "bad"), "d.yaml": deployment("d", "2")})
 		w.settle("app")
 		w.pause(beyond)
@@ -158,20 +172,21 @@ var _ = Describe("failurePolicy", func() {
 		w.pause(beyond)
 		release := w.settle("app")
 		Expect(condition(release, v1alpha1.ConditionHealthy)).To(Equal("False Degraded"))
-		Expect(release.Status.Rollback.To).To(Equal(good))
+		Expect(release.Status.Rollback.To).To(Equal(w.good))
 		Expect(w.value("a")).To(Equal("good"))
 	})
 
 	Describe("A rollback holds", func() {
 		BeforeEach(func() {
-			start(newWorld(), rollsBack)
-			expectRolledBack(fail())
+			w = startHealthy(rollsBack)
+			w.fail()
+			w.expectRolledBack()
 		})
 
 		It("over a restart, without flapping", func() {
 			w.restart()
 			before := w.get("app").ResourceVersion
-			expectRolledBack(w.settle("app"))
+			w.expectRolledBack()
 			Expect(w.get("app").ResourceVersion).To(Equal(before))
 		})
 
@@ -198,11 +213,11 @@ var _ = Describe("failurePolicy", func() {
 			Expect(release.Status.Rollback).To(BeNil())
 			Expect(w.value("a")).To(Equal("bad"))
 			w.pause(beyond)
-			expectRolledBack(w.settle("app"))
+			w.expectRolledBack()
 		})
 
 		It("until somebody pins, and no longer after that", func() {
-			w.pin("app", good)
+			w.pin("app", w.good)
 			release := w.settle("app")
 			Expect(release.Status.Rollback).To(BeNil())
 			Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
@@ -225,8 +240,8 @@ var _ = Describe("failurePolicy", func() {
 	})
 
 	It("never moves a Release that is pinned", func() {
-		start(newWorld(), rollsBack)
-		fail()
+		w = startHealthy(rollsBack)
+		w.fail()
 		failed := w.get("app").Status.Rollback.From
 		w.pin("app", failed)
 		w.settle("app")
@@ -238,13 +253,13 @@ var _ = Describe("failurePolicy", func() {
 	})
 
 	It("in Manual mode a new render waits for its request, and what was last healthy runs on", func() {
-		start(newWorld(), rollsBack)
+		w = startHealthy(rollsBack)
 		w.edit("app", manual)
-		w.commit("bad", bad)
+		w.commit("bad", neverReady)
 		w.sync("app")
 		w.settle("app")
 		w.pause(beyond)
-		expectRolledBack(w.settle("app"))
+		w.expectRolledBack()
 		w.commit("better", map[string]string{"a.yaml": configMap("a", "better")})
 		release := w.settle("app")
 		Expect(condition(release, v1alpha1.ConditionApplied)).To(Equal("Unknown WaitingForSync"))
