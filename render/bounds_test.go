@@ -169,3 +169,59 @@ func TestASourceThatIsTooLargeIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// doubling is a list of JSON patch operations, each of which doubles an object.
+func doubling(n int) string {
+	var operations []string
+	for i := range n {
+		operations = append(operations, fmt.Sprintf(`{"op": "copy", "from": "/spec", "path": "/spec/x%d"}`, i))
+	}
+	return "[" + strings.Join(operations, ", ") + "]"
+}
+
+func TestBombsInMutationsAreRefused(t *testing.T) {
+	widget := `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {a: "${a} ${a//x/${b}}"}}`
+	many := `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: "` + strings.Repeat("${a}", 3000) + `"}}`
+	patch := func(text string) v1alpha1.Mutation {
+		return v1alpha1.Mutation{Patch: &v1alpha1.PatchMutation{Target: &v1alpha1.PatchTarget{Kind: "Widget"}, Patch: text}}
+	}
+	long := strings.Repeat("x", 1<<20)
+	substitute := v1alpha1.Mutation{Substitute: &v1alpha1.SubstituteMutation{Vars: map[string]string{"a": long, "b": long}}}
+	for name, tc := range map[string]struct {
+		object   string
+		mutation v1alpha1.Mutation
+		want     string
+	}{
+		"copies that double":                     {widget, patch(doubling(30)), "mutations[0].patch: Widget.example.com w: "},
+		"aliases in a JSON patch":                {widget, patch("- {op: add, path: /spec/x, value: {" + strings.ReplaceAll(aliasBomb(20), "\n", ", ") + "}}"), "mutations[0].patch: patch: not YAML: "},
+		"aliases in a merge patch":               {widget, patch("kind: Widget\nmetadata: {name: w}\n" + aliasBomb(20)), "mutations[0].patch: patch: not YAML: "},
+		"a long value in many places":            {many, substitute, "data.a: " + errByteLimit.Error()},
+		"a long value in the place of each byte": {widget, substitute, "spec.a: " + errByteLimit.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := renderOf(t, tc.object)
+			start := time.Now()
+			got, err := Mutate(t.Context(), source, []v1alpha1.Mutation{tc.mutation}, nil)
+			if took := time.Since(start); took > buildTime {
+				t.Errorf("took %s", took)
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !got.IsZero() {
+				t.Errorf("render %s and error %.500v, want %q", got.Ref(), err, tc.want)
+			}
+		})
+	}
+}
+
+func TestCopiesThatDoubleInAKustomizationAreRefused(t *testing.T) {
+	source := files{
+		"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: Widget}, patch: '" + doubling(30) + "'}]\n",
+		"a.yaml":             "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {a: b}}",
+	}
+	if _, err := source.build(t, v1alpha1.RenderAuto, ""); err == nil || !strings.Contains(err.Error(), "copy") {
+		t.Errorf("error %.500v", err)
+	}
+	source["kustomization.yaml"] = "resources: [a.yaml]\npatches: [{target: {kind: Widget}, patch: '" + doubling(10) + "'}]\n"
+	if _, err := source.build(t, v1alpha1.RenderAuto, ""); err != nil {
+		t.Errorf("a few copies: error %v", err)
+	}
+}

@@ -1,6 +1,9 @@
 package render
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -202,17 +205,52 @@ func TestHostileChartsAreRefusedInBoundedTimeAndMemory(t *testing.T) {
 		"a schema that calls the network": {schema("http://127.0.0.1:1/schema.json"), "refers to http://127.0.0.1:1/schema.json: copy it into the schema"},
 		"values that explode":             {minimal(files{"../values.yaml": aliasBomb(30)}), "values.yaml"},
 		"an archive that is none":         {minimal(files{"../charts/a.tgz": "no archive"}), "error unpacking subchart a.tgz"},
+		"an archive that is a bomb":       {minimal(files{"../charts/a.tgz": tarGzip(t, "a/files/zeros", 1<<30)}), "error unpacking subchart a.tgz"},
+		"an archive of what is outside":   {minimal(files{"../charts/a.tgz": tarGzip(t, "../../evil", 1)}), "error unpacking subchart a.tgz"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			chart := files{}
 			for file, content := range tc.chart {
 				chart[filepath.ToSlash(filepath.Clean(file))] = content
 			}
+			start := time.Now()
 			got, err := FromSpec(t.Context(), chart.fs(), chartSpec(t, "values: {a: text}"), Inputs{Name: "web"})
+			if took := time.Since(start); took > buildTime {
+				t.Errorf("took %s", took)
+			}
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !got.IsZero() {
 				t.Errorf("render %s and error %.500v, want %q", got.Ref(), err, tc.want)
 			}
 		})
+	}
+}
+
+// tarGzip is an archive with one file of zeros.
+func tarGzip(t testing.TB, name string, zeros int64) string {
+	t.Helper()
+	var b bytes.Buffer
+	zipped := gzip.NewWriter(&b)
+	w := tar.NewWriter(zipped)
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: zeros, Mode: 0o644})
+	for written := int64(0); err == nil && written < zeros; {
+		var n int
+		n, err = w.Write(make([]byte, min(zeros-written, 1<<20)))
+		written += int64(n)
+	}
+	if err = errors.Join(err, w.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestValuesThatExplodeAreRefused(t *testing.T) {
+	for name, values := range map[string]string{"aliases": aliasBomb(30), "an anchor in itself": "a: &a {b: *a}\n"} {
+		start := time.Now()
+		in := Inputs{Name: "web", Values: []Values{{From: "ConfigMap apps/values", YAML: []byte(values)}}}
+		got, err := FromSpec(t.Context(), minimal(files{"a.yaml": "{{ .Values }}"}).fs(), v1alpha1.ReleaseSpec{}, in)
+		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "ConfigMap apps/values") || !got.IsZero() || took > buildTime {
+			t.Errorf("%s: after %s: render %s and error %.500v", name, took, got.Ref(), err)
+		}
 	}
 }
 

@@ -42,6 +42,10 @@ const (
 	// maxChartFiles is the most files of a chart, those in its archives aside.
 	maxChartFiles = 10_000
 
+	// maxCopied is the most bytes that the copy operations of one JSON patch add to an object. Without a limit, twenty of them that copy what
+	// the one before made take all memory.
+	maxCopied = 256 << 10
+
 	// maxKustomizeNodes is the most YAML nodes that a kustomization reads, at about 700 bytes of memory each.
 	maxKustomizeNodes = 1_000_000
 )

@@ -7,6 +7,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"go.yaml.in/yaml/v3"
+	kustomizepatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/kustomize/api/filters/patchjson6902"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
+
+// Kustomize takes the limit of its JSON patches from here alone.
+func init() { kustomizepatch.AccumulatedCopySizeLimit = maxCopied }
 
 // patch is a strategic merge patch or a JSON patch.
 type patch struct {

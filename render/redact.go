@@ -113,16 +113,23 @@ func (r *redactor) addPatchOperation(operation *yaml.Node) {
 	}
 }
 
-func (r *redactor) addScalars(node *yaml.Node) {
-	switch node = dealiased(node); {
-	case node == nil:
-	case node.Kind == yaml.MappingNode:
+// addScalars adds all scalars of a node, each once: what aliases repeat may grow without bounds, or contain itself.
+func (r *redactor) addScalars(node *yaml.Node) { r.addScalarsBut(node, map[*yaml.Node]bool{}) }
+
+func (r *redactor) addScalarsBut(node *yaml.Node, seen map[*yaml.Node]bool) {
+	node = dealiased(node)
+	if node == nil || seen[node] {
+		return
+	}
+	seen[node] = true
+	switch node.Kind {
+	case yaml.MappingNode:
 		for i := 1; i < len(node.Content); i += 2 {
-			r.addScalars(node.Content[i])
+			r.addScalarsBut(node.Content[i], seen)
 		}
-	case node.Kind == yaml.SequenceNode:
+	case yaml.SequenceNode:
 		for _, element := range node.Content {
-			r.addScalars(element)
+			r.addScalarsBut(element, seen)
 		}
 	default:
 		r.add(node.Value)

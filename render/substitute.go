@@ -20,8 +20,11 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // defaulting are the functions of envsubst that need no value: https://github.com/fluxcd/pkg/tree/main/envsubst
 var defaulting = []string{"=", ":=", ":-"}
 
-// substitution puts values in place of variables in every text of an object.
-type substitution struct{ values map[string]string }
+// substitution puts values in place of variables in every text of the objects.
+type substitution struct {
+	values map[string]string
+	bytes  int // the most that the texts so far may have become
+}
 
 func newSubstitution(values map[string]string) (*substitution, error) {
 	for name := range values {
@@ -29,7 +32,7 @@ func newSubstitution(values map[string]string) (*substitution, error) {
 			return nil, fmt.Errorf("variable %q: want letters, digits and _, and no digit first", name)
 		}
 	}
-	return &substitution{values}, nil
+	return &substitution{values: values}, nil
 }
 
 func (s *substitution) mutate(m *mutant) (bool, error) {
@@ -104,6 +107,9 @@ func (s *substitution) text(text string, path []string) (string, error) {
 		return "", fmt.Errorf("%s: no value for ${%s}: add it to vars or from, give it a default as in ${%s:=value}, or write $${%s} "+
 			"to keep it", where, missing[0], missing[0], missing[0])
 	}
+	if s.bytes += s.size(tree.Root); s.bytes > MaxBytes {
+		return "", fmt.Errorf("%s: %w", where, errByteLimit)
+	}
 	replaced, err := envsubst.Eval(text, func(name string) (string, bool) {
 		value, ok := s.values[name]
 		return value, ok
@@ -132,6 +138,29 @@ func (s *substitution) missing(node parse.Node) []string {
 		}
 	}
 	return names
+}
+
+// size is the most bytes that a text may have with its values in it, cut off above MaxBytes.
+func (s *substitution) size(node parse.Node) int {
+	size := 0
+	switch node := node.(type) {
+	case *parse.TextNode:
+		size = len(node.Value)
+	case *parse.ListNode:
+		for _, n := range node.Nodes {
+			size = min(size+s.size(n), MaxBytes+1)
+		}
+	case *parse.FuncNode:
+		for _, n := range node.Args {
+			size = min(size+s.size(n), MaxBytes+1)
+		}
+		value := len(s.values[node.Param])
+		if strings.HasPrefix(node.Name, "/") {
+			value *= size + 1 // each character of it may be replaced
+		}
+		size += value
+	}
+	return min(size, MaxBytes+1)
 }
 
 // whole says whether a text is one variable and nothing else.
