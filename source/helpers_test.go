@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -187,6 +188,22 @@ func wantFiles(t *testing.T, files fs.FS, want map[string]string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// inBounds fails if f takes more time or memory than what is refused may take.
+func inBounds(t *testing.T, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	f()
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
+	t.Logf("%s, %d MiB allocated over the whole time", took.Round(time.Millisecond), allocated)
+	if took > time.Minute || allocated > 512 {
+		t.Errorf("took %s and %d MiB", took, allocated)
 	}
 }
 
