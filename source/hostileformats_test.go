@@ -92,6 +92,6 @@ func TestAnEndlessAnswerIsCutWhereverAnArchiveComesFrom(t *testing.T) {
 	}, nil)
 	inBounds(t, func() {
 		w.fail(archiveRequest(endless.URL+"/app.tgz", "", ""), "its files hold more than 1048576 bytes")
-		w.fail(helmRequest(endless.URL+"/charts", "", ""), "bytes")
+		w.fail(helmRequest(endless.URL+"/charts", "", ""), "index of the repository: its files hold more than 1048576 bytes")
 	})
 }

@@ -88,22 +88,31 @@ func missingFrom(path string) func(http.ResponseWriter, *http.Request, http.Hand
 }
 
 func TestARegistryThatIsBusyIsNotAskedBeforeItAllowsIt(t *testing.T) {
-	w, s, _ := newOCIWorld(t)
-	s.pushFiles(appFiles, "v1")
-	s.answer(func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
-		rw.Header().Set("Retry-After", "60")
-		rw.WriteHeader(http.StatusTooManyRequests)
-	})
-	req := ociRequest(s.url(), v1alpha1.OCIRef{Tag: "v1"}, "ca")
-	w.fail(req, "at tag v1: the server answers 429 Too Many Requests; it is asked again when it allows it")
-	s.answer(nil)
-	w.clock.advance(59 * time.Second)
-	w.fail(req, "429 Too Many Requests")
-	if s.all != 1 {
-		t.Errorf("it was asked %d times", s.all)
+	for _, busy := range []string{"/v2/", "/blobs/"} {
+		t.Run(busy, func(t *testing.T) {
+			w, s, _ := newOCIWorld(t)
+			s.pushFiles(appFiles, "v1")
+			s.answer(func(rw http.ResponseWriter, req *http.Request, registry http.Handler) {
+				if !strings.Contains(req.URL.Path, busy) {
+					registry.ServeHTTP(rw, req)
+					return
+				}
+				rw.Header().Set("Retry-After", "60")
+				rw.WriteHeader(http.StatusTooManyRequests)
+			})
+			req := ociRequest(s.url(), v1alpha1.OCIRef{Tag: "v1"}, "ca")
+			w.fail(req, "at tag v1: ", "the server answers 429 Too Many Requests; it is asked again when it allows it")
+			s.answer(nil)
+			asked := s.all
+			w.clock.advance(59 * time.Second)
+			w.fail(req, "429 Too Many Requests")
+			if s.all != asked {
+				t.Errorf("it was asked %d times more", s.all-asked)
+			}
+			w.clock.advance(time.Second)
+			wantFiles(t, w.fetch(req).FS, appFiles)
+		})
 	}
-	w.clock.advance(time.Second)
-	wantFiles(t, w.fetch(req).FS, appFiles)
 }
 
 func TestARegistryThatNeverAnswersIsCutOff(t *testing.T) {

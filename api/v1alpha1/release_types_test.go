@@ -319,6 +319,7 @@ func TestAChartHasARepositoryAndAName(t *testing.T) {
 		"credentials":         {`source: {helm: {url: "https://me:secret@example.com/charts", chart: app}}`, []string{"must not contain credentials"}},
 		"no chart":            {`source: {helm: {url: "https://example.com/charts"}}`, []string{"spec.source.helm.chart: Required value"}},
 		"a chart that leaves": {`source: {helm: {url: "https://example.com/charts", chart: ".."}}`, []string{"must be the name of a chart"}},
+		"a post-renderer":     {withField("render: {helm: {postRenderer: {command: sh}}}"), []string{`unknown field "spec.render.helm.postRenderer"`}},
 		"a path as a chart":   {`source: {helm: {url: "https://example.com/charts", chart: a/b}}`, []string{"spec.source.helm.chart"}},
 	})
 }

@@ -100,6 +100,7 @@ func TestRenderSaysWhatIsWrongAndWhere(t *testing.T) {
 	}{
 		"an unknown field":      {release: manifest("  suspended: true\n"), want: `Release.convoy.dev apps/shop: unknown field "spec.suspended"`},
 		"a field of a mutation": {release: manifest("  mutations:\n  - image: {nam: a}\n"), want: `unknown field "spec.mutations[0].image.nam"`},
+		"a post-renderer":       {release: manifest("  render: {helm: {postRenderer: {command: sh}}}\n"), want: `unknown field "spec.render.helm.postRenderer"`},
 		"a wrong type":          {release: manifest("  suspend: 'yes'\n"), want: "spec.suspend of type bool"},
 		"a key that is twice":   {release: manifest("  suspend: true\n  suspend: true\n"), want: `read DIR/release.yaml: release.yaml: line 7: key "suspend" is there twice`},
 		"no YAML":               {release: manifest() + "---\na: b: c\n", want: "read DIR/release.yaml: release.yaml, document 2: line 7"},
