@@ -17,6 +17,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
+	"github.com/convoy-dev/convoy/render"
 )
 
 // chartFolder is a chart with subcharts, hooks of every kind, a test, a CRD, lookup and a schema of its values.
@@ -133,6 +134,12 @@ var _ = Describe("A chart that is published", Ordered, func() {
 		Expect(requests).NotTo(ContainElement(HaveField("RequestURI", ContainSubstring("/kube-system/secrets"))), "lookup finds nothing, and nobody looks")
 		release := w.get("app")
 		Expect(release.Status.LastSuccessful.Revision).To(MatchRegexp("^1.2.3@sha256:[0-9a-f]{64}$"))
+		files := os.DirFS(filepath.Dir(filepath.FromSlash(chartFolder)))
+		in, err := w.controller.Inputs.Read(context.Background(), release, files)
+		Expect(err).NotTo(HaveOccurred())
+		local, err := render.FromSpec(context.Background(), files, release.Spec, in)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(release.Status.LastSuccessful.RenderRef).To(Equal(local.Ref().String()), "the folder gives the same render as its archive")
 		Expect(w.configMap("my-app").Data).To(And(HaveKeyWithValue("found", "true"), HaveKeyWithValue("widgets", "true"), HaveKeyWithValue("host", "")))
 		Expect(w.live("v1", "Pod", "test")).To(BeNil())
 		Expect(image()).To(Equal("example.com/app:9"))

@@ -17,6 +17,7 @@ import (
 	"github.com/convoy-dev/convoy/internal/gitserver"
 	"github.com/convoy-dev/convoy/internal/testenv"
 	"github.com/convoy-dev/convoy/live"
+	"github.com/convoy-dev/convoy/render"
 )
 
 // corpus is the path of a folder of real manifests, beside the repository.
@@ -247,8 +248,11 @@ var _ = Describe("Real manifests from a Git server", Ordered, func() {
 	DescribeTable("deploy in one go, and then change nothing and say nothing new", func(folder string, objects int) {
 		c := deployFolder(server, folder)
 		start := time.Now()
-		c.applied()
+		ref := c.applied().RenderRef
 		AddReportEntry("deployed in", time.Since(start).Round(time.Millisecond).String())
+		local, err := render.FromSpec(context.Background(), os.DirFS(corpus("")), c.get("app").Spec, render.Inputs{Namespace: c.namespace, Name: "app"})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(ref).To(Equal(local.Ref().String()), "the same files on a disk give the same render")
 		c.expectSettled(objects)
 		Expect(c.history("app")).To(HaveLen(1))
 		c.delete("app")
