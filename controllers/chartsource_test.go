@@ -179,7 +179,14 @@ var _ = Describe("A chart that is published", Ordered, func() {
 		w.rollOut("True Succeeded")
 		Expect(w.get("app").Status.LastSuccessful.Revision).To(HavePrefix("1.2.3@sha256:"))
 		Expect(image()).To(Equal("example.com/app:9"))
-		w.delete("app")
+
+		By("the deletion, with its hooks")
+		remove(w.get("app"))
+		for _, hook := range []string{"pre-delete", "post-delete"} {
+			Eventually(func() bool { w.pass("app"); return w.isRunning(hook) }).WithTimeout(20*time.Second).Should(BeTrue(), hook)
+			w.end(hook, true)
+		}
+		Eventually(func() *v1alpha1.Release { w.pass("app"); return w.find("app") }).WithTimeout(20 * time.Second).Should(BeNil())
 	},
 		Entry("in a chart repository", chartRepository),
 		Entry("in a registry", chartRegistry),
