@@ -225,3 +225,28 @@ func TestCopiesThatDoubleInAKustomizationAreRefused(t *testing.T) {
 		t.Errorf("a few copies: error %v", err)
 	}
 }
+
+// Each replacement copies all that the ones before have copied, and no file says how much that is.
+func TestReplacementsThatDoubleEndWithTheirProcess(t *testing.T) {
+	doubled := func(times int) files {
+		var replacements strings.Builder
+		for i := range times {
+			fmt.Fprintf(&replacements, "- source: {kind: Widget, fieldPath: spec}\n  targets: [{select: {kind: Widget}, fieldPaths: [spec.c%d], options: {create: true}}]\n", i)
+		}
+		return files{
+			"kustomization.yaml": "resources: [a.yaml]\nreplacements:\n" + replacements.String(),
+			"a.yaml":             "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {a: b}}",
+		}
+	}
+	started := time.Now()
+	_, err := doubled(60).build(t, v1alpha1.RenderAuto, "")
+	if !errors.Is(err, ErrUnfinished) || !strings.HasPrefix(err.Error(), "kustomization in the root: it did not end within ") {
+		t.Errorf("error %.500v", err)
+	}
+	if took := time.Since(started); took > kustomizeBuild.time+10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if _, err := doubled(5).build(t, v1alpha1.RenderAuto, ""); err != nil {
+		t.Errorf("a few: error %v", err)
+	}
+}

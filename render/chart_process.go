@@ -7,31 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"runtime"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 )
 
-// Templates of a chart are programs: they may loop for ever, or fill the memory. text/template cannot be stopped from outside, so they
-// run in a process of their own, which can. It is this program once more, with this variable in its environment and nothing else.
-const chartProcess = "CONVOY_CHART_PROCESS"
-
-const (
-	// chartTime is how long the templates of a chart may take.
-	chartTime = 30 * time.Second
-
-	// chartMemory is the most bytes of memory that they may take.
-	chartMemory = 512 << 20
-
-	// maxChartOutput is the most bytes that they may make. It is more than a render may have, as its encoding is shorter.
-	maxChartOutput = MaxBytes / 2 * 3
-)
-
-// chartGate lets as many charts be templated at once as there are processors, so that their memory is bounded together.
-var chartGate = semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0)))
+// chartTemplates runs the templates of a chart. It gets a chartRequest and gives a chartAnswer, in JSON.
+var chartTemplates = isolated{name: "chart", time: 30 * time.Second, memory: 512 << 20, serve: serveChart}
 
 // namedText is a file or values with a name.
 type namedText struct {
@@ -55,20 +36,10 @@ type chartAnswer struct {
 	Error     string          `json:"error"`
 }
 
-func init() {
-	if os.Getenv(chartProcess) != "" {
-		os.Exit(serveChart(os.Stdin, os.Stdout))
-	}
-}
-
-// serveChart is what the process does.
-func serveChart(in io.Reader, out io.Writer) int {
-	if err := limitMemory(chartMemory); err != nil {
-		return 1
-	}
+func serveChart(in io.Reader, out io.Writer) error {
 	var request chartRequest
 	if err := json.NewDecoder(in).Decode(&request); err != nil {
-		return 1
+		return err
 	}
 	var answer chartAnswer
 	manifests, err := helmTemplate(request)
@@ -77,43 +48,26 @@ func serveChart(in io.Reader, out io.Writer) int {
 	} else {
 		answer.Manifests = manifests
 	}
-	if err := json.NewEncoder(out).Encode(answer); err != nil {
-		return 1
-	}
-	return 0
+	return json.NewEncoder(out).Encode(answer)
 }
 
-// templateChart runs the templates of a chart in a process of their own.
+// templateChart runs the templates of a chart.
 func templateChart(ctx context.Context, request chartRequest) ([]chartManifest, error) {
 	encoded, err := json.Marshal(request)
 	if err != nil {
 		return nil, err
 	}
-	if err := chartGate.Acquire(ctx, 1); err != nil {
-		return nil, fmt.Errorf("wait to run its templates: %w", err)
-	}
-	defer chartGate.Release(1)
-	program, err := os.Executable()
+	out := &boundedBuffer{limit: 2 * maxOutput} // encoded, it is a third longer
+	err = chartTemplates.run(ctx, func(cmd *exec.Cmd) error {
+		out.full = cmd.Cancel
+		cmd.Stdin, cmd.Stdout = bytes.NewReader(encoded), out
+		if err := cmd.Run(); !out.exceeded {
+			return err
+		}
+		return errOutput
+	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: find the program to run them with: %w", ErrUnfinished, err)
-	}
-	bounded, cancel := context.WithTimeout(ctx, chartTime)
-	defer cancel()
-	cmd := exec.CommandContext(bounded, program)
-	cmd.Env = []string{chartProcess + "=1"}
-	cmd.Stdin = bytes.NewReader(encoded)
-	out := &boundedBuffer{limit: 2 * maxChartOutput, full: cancel} // encoded, it is a third longer
-	cmd.Stdout = out
-	err = cmd.Run()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case out.exceeded:
-		return nil, errChartOutput
-	case errors.Is(bounded.Err(), context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w within %s", ErrUnfinished, chartTime)
-	case err != nil:
-		return nil, fmt.Errorf("%w within %d MiB of memory: %w", ErrUnfinished, chartMemory>>20, err)
+		return nil, err
 	}
 	var answer chartAnswer
 	if err := json.Unmarshal(out.kept.Bytes(), &answer); err != nil {
@@ -129,15 +83,14 @@ func templateChart(ctx context.Context, request chartRequest) ([]chartManifest, 
 type boundedBuffer struct {
 	kept     bytes.Buffer
 	limit    int
-	full     func()
+	full     func() error
 	exceeded bool
 }
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.kept.Len()+len(p) > b.limit {
 		b.exceeded = true
-		b.full()
-		return 0, io.ErrShortBuffer
+		return 0, errors.Join(io.ErrShortBuffer, b.full())
 	}
 	return b.kept.Write(p)
 }

@@ -60,8 +60,8 @@ func helmTemplate(request chartRequest) ([]chartManifest, error) {
 	}
 	size := 0
 	for _, text := range made {
-		if size += len(text); size > maxChartOutput {
-			return nil, errChartOutput
+		if size += len(text); size > maxOutput {
+			return nil, errOutput
 		}
 	}
 	return manifestsOf(loaded, made, request.SkipCRDs)

@@ -36,9 +36,9 @@ type Capabilities struct {
 	APIVersions []string `json:"apiVersions"` // such as apps/v1 and apps/v1/Deployment, sorted
 }
 
-// ErrUnfinished says that templates did not end within their time or memory, or could not be run at all: on a machine that has more to
-// give, the same inputs may render.
-var ErrUnfinished = errors.New("its templates did not end")
+// ErrUnfinished says that templates or a kustomization did not end within their time or memory, or could not be run at all: on a machine
+// that has more to give, the same inputs may render.
+var ErrUnfinished = errors.New("it did not end")
 
 // FromSpec makes the render of a Release: it builds the files of its source and mutates what comes of it. A render without objects is an
 // error, unless the spec allows it. Errors name the file, document and line, or the mutation and the object, and never hold the value of a

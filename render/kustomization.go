@@ -13,9 +13,6 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// errWantsSchema says that the build must run alone, since it changes kustomize's OpenAPI schema.
-var errWantsSchema = errors.New("the kustomization sets an OpenAPI schema")
-
 // admitKustomization checks a kustomization file: that all it names is in the source, and that nothing of it would make kustomize run
 // a program, reach the network or run without end.
 func (f *kustomizeFiles) admitKustomization(name string, content []byte) error {
@@ -31,9 +28,6 @@ func (f *kustomizeFiles) admitKustomization(name string, content []byte) error {
 		if !reflect.DeepEqual(*k, bare) {
 			return fmt.Errorf("%s: a kustomization of generators, transformers or validators may have only resources", name)
 		}
-	}
-	if len(k.OpenAPI) > 0 && f.schema == nil {
-		return errWantsSchema
 	}
 	f.redactor.addLiterals(k.SecretGenerator)
 	for _, inline := range inlineTexts(k) {

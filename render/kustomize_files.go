@@ -3,21 +3,16 @@ package render
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// kustomizeFiles is the tree as kustomize sees it: / is the root of the source, and nothing can be written. Whatever kustomize
-// reads passes through here before kustomize acts on it, so this is where a file is refused.
+// kustomizeFiles is the tree as kustomize sees it: / is the root of the source. Whatever kustomize reads passes through here before
+// kustomize acts on it, so this is where a file is refused.
 type kustomizeFiles struct {
-	readOnly
 	ctx      context.Context
 	tree     *tree
 	redactor redactor
@@ -27,14 +22,11 @@ type kustomizeFiles struct {
 	// folder.
 	uses map[string]use
 
-	// schema is what kustomize's OpenAPI schema holds; nil: the build must not change it.
-	schema spec.Definitions
-
 	kustomizations, objects, nodes int // read so far
 }
 
-func newKustomizeFiles(ctx context.Context, t *tree, schema spec.Definitions) *kustomizeFiles {
-	return &kustomizeFiles{ctx: ctx, tree: t, uses: map[string]use{}, schema: schema}
+func newKustomizeFiles(ctx context.Context, t *tree) *kustomizeFiles {
+	return &kustomizeFiles{ctx: ctx, tree: t, uses: map[string]use{}}
 }
 
 // refuse keeps the first error.
@@ -45,24 +37,7 @@ func (f *kustomizeFiles) refuse(err error) error {
 	return err
 }
 
-// Exists implements filesys.FileSystem.
-func (f *kustomizeFiles) Exists(name string) bool {
-	_, _, err := f.locate(name)
-	return err == nil
-}
-
-// IsDir implements filesys.FileSystem.
-func (f *kustomizeFiles) IsDir(name string) bool {
-	_, file, err := f.locate(name)
-	return err == nil && file == ""
-}
-
-// CleanedAbs implements filesys.FileSystem.
-func (f *kustomizeFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
-	dir, file, err := f.locate(name)
-	return filesys.ConfirmedDir(path.Join("/", dir)), file, err
-}
-
+// locate is where a path leads: a folder, and a file in it unless it is the folder itself.
 func (f *kustomizeFiles) locate(name string) (dir, file string, err error) {
 	dir, file, err = f.tree.locate(inTree(name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +49,8 @@ func (f *kustomizeFiles) locate(name string) (dir, file string, err error) {
 // inTree turns a path of kustomize into one of the tree.
 func inTree(name string) string { return path.Join(".", path.Join("/", name)) }
 
-// ReadFile implements filesys.FileSystem.
-func (f *kustomizeFiles) ReadFile(name string) ([]byte, error) {
+// read reads a file, and checks it.
+func (f *kustomizeFiles) read(name string) ([]byte, error) {
 	name = inTree(name)
 	content, err := f.tree.read(f.ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,18 +89,3 @@ func (f *kustomizeFiles) admit(name string, content []byte) error {
 	}
 	return err
 }
-
-// readOnly fails for what kustomize does not need to build.
-type readOnly struct{}
-
-var errReadOnly = fmt.Errorf("the source cannot be used like this: %w", errors.ErrUnsupported)
-
-func (readOnly) Create(string) (filesys.File, error)  { return nil, errReadOnly }
-func (readOnly) Mkdir(string) error                   { return errReadOnly }
-func (readOnly) MkdirAll(string) error                { return errReadOnly }
-func (readOnly) RemoveAll(string) error               { return errReadOnly }
-func (readOnly) Open(string) (filesys.File, error)    { return nil, errReadOnly }
-func (readOnly) ReadDir(string) ([]string, error)     { return nil, errReadOnly }
-func (readOnly) Glob(string) ([]string, error)        { return nil, errReadOnly }
-func (readOnly) WriteFile(string, []byte) error       { return errReadOnly }
-func (readOnly) Walk(string, filepath.WalkFunc) error { return errReadOnly }

@@ -27,7 +27,7 @@ func (f *kustomizeFiles) admitSchema(name string, content []byte) error {
 	if err := schema.UnmarshalJSON(encoded); err != nil {
 		return fmt.Errorf("%s: is not an OpenAPI schema", name)
 	}
-	definitions := maps.Clone(f.schema)
+	definitions := maps.Clone(openapi.Schema().Definitions)
 	maps.Copy(definitions, schema.Definitions)
 	root := &spec.Schema{SchemaProps: spec.SchemaProps{Definitions: definitions}}
 	for _, target := range schemaReferences(all, nil) {

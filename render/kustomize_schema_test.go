@@ -235,10 +235,10 @@ func TestAPanicOfKustomizeIsAnError(t *testing.T) {
 }
 
 func TestTheWaitForOtherBuildsCanBeCancelled(t *testing.T) {
-	if err := kustomizeGate.Acquire(t.Context(), kustomizeSlots); err != nil {
+	if err := processGate.Acquire(t.Context(), processSlots); err != nil {
 		t.Fatal(err)
 	}
-	defer kustomizeGate.Release(kustomizeSlots)
+	defer processGate.Release(processSlots)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	_, err := Build(ctx, everything.fs(), "overlays/prod", v1alpha1.RenderSpec{})

@@ -61,7 +61,7 @@ var (
 	errKustomizeObjects   = fmt.Errorf("the kustomization reads more objects than the limit of %d: split the Release", maxKustomizeObjects)
 	errKustomizeNodes     = fmt.Errorf("the kustomization reads more YAML than the limit of %d values: split the Release", maxKustomizeNodes)
 
-	errChartOutput = fmt.Errorf("its templates make more than %d MiB", maxChartOutput>>20)
+	errOutput = fmt.Errorf("it makes more than %d MiB", maxOutput>>20)
 
 	errChartFiles = fmt.Errorf("the chart has more files than the limit of %d: name those that it does not need in .helmignore", maxChartFiles)
 

@@ -10,6 +10,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/convoy-dev/convoy/api/v1alpha1"
 )
@@ -28,11 +29,7 @@ func Mutate(ctx context.Context, r Render, specs []v1alpha1.Mutation, vars Varia
 	if len(specs) == 0 {
 		return r, nil
 	}
-	// kustomize keeps its schema in variables of the process.
-	if err := kustomizeGate.Acquire(ctx, 1); err != nil {
-		return Render{}, fmt.Errorf("wait to mutate: %w", err)
-	}
-	defer kustomizeGate.Release(1)
+	openapi.Schema() // fills kustomize's variables under its lock; what follows reads them without it
 	for start := 0; start < len(specs); {
 		end := start + 1
 		for end < len(specs) && specs[end].Namespace == "" { // a move needs to see where all objects are
