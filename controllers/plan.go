@@ -53,7 +53,11 @@ func (r *ReleaseReconciler) plan(ctx context.Context, p pass, selection Selectio
 	case errors.As(err, &refused):
 		return nil, notApplied(v1alpha1.ReasonPruneRefused, OnChange, "Nothing was applied: %w; raise it, or put the objects back into the source", err)
 	case err != nil:
-		failure := notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The dry run failed, and nothing was changed: %w", err)
+		what := "nothing was changed"
+		if p.goesOn(selection) {
+			what = "nothing more was changed"
+		}
+		failure := notApplied(v1alpha1.ReasonDryRunFailed, Backoff, "The dry run failed, and %s: %w", what, err)
 		if p.deleting() && len(objects) > 0 {
 			failure = failure.because(withoutHooks)
 		}
