@@ -58,6 +58,29 @@ Pin       none: the Release follows its source
 Awaited   Waiting for wave 2 to be healthy: Deployment podinfo: 0 of 1 replicas
           since 2026-11-29 11:57:00 UTC (3m ago)
 `},
+		"whose deletion a hook holds": {func() *v1alpha1.Release {
+			r := with(appliedRelease(), condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonHookFailed, "A PreDelete hook failed"),
+				condition(v1alpha1.ConditionApplied, metav1.ConditionFalse, v1alpha1.ReasonHookFailed, "A PreDelete hook failed: Job.batch apps/backup"))
+			since := before(4 * time.Minute)
+			r.DeletionTimestamp = &since
+			r.Status.Sync = &v1alpha1.SyncStatus{StartedAt: before(3 * time.Minute), Phase: v1alpha1.SyncPhasePreDelete, Hook: "Job.batch apps/backup"}
+			return r
+		}, `
+Release   podinfo in namespace apps
+          not ready
+          being deleted since 2026-11-29 11:56:00 UTC (4m ago)
+Source    https://git.example.com/team/podinfo.git, branch main, folder deploy
+Runs      render 3a5f0c9be1d2 since 2026-11-29 10:00:00 UTC (120m ago)
+          revision main@sha1:0b4c1d5e
+          REF_A
+Health    healthy
+          since 2026-11-29 11:00:00 UTC (60m ago)
+Pin       none: the Release follows its source
+Failed    Applied: HookFailed, since 2026-11-29 11:00:00 UTC (60m ago)
+          A PreDelete hook failed: Job.batch apps/backup
+          next: run the hook again: kubectl convoy release sync podinfo -n apps
+                Or delete without hooks: kubectl annotate releases podinfo convoy.dev/deletion-hooks=disabled -n apps
+`},
 		"whose rollback is not in the store, with the source down": {func() *v1alpha1.Release {
 			r := pinOn(appliedRelease(), refB)
 			r.Generation = 4

@@ -8,6 +8,9 @@ import (
 
 // nextMove says what to do about a condition that is False. Its message says what exactly is wrong.
 func (d description) nextMove(reason string) string {
+	if !d.DeletionTimestamp.IsZero() {
+		return d.nextMoveOfDeletion()
+	}
 	switch reason {
 	case v1alpha1.ReasonSourceFailed:
 		return "mend what the message names; convoy tries again by itself. What runs stays, and a pin needs no source."
@@ -31,6 +34,15 @@ func (d description) nextMove(reason string) string {
 		return joinNonEmpty("\n      ", "mend what the message names; convoy goes on by itself.", d.goBack())
 	}
 	return ""
+}
+
+// nextMoveOfDeletion says what to do about what holds a deletion.
+func (d description) nextMoveOfDeletion() string {
+	if d.Status.Sync == nil || d.Status.Sync.Hook == "" {
+		return "mend what the message names; convoy goes on by itself."
+	}
+	return fmt.Sprintf("run the hook again: kubectl convoy release sync %s %s\n      Or delete without hooks: kubectl annotate releases %s %s=%s %s",
+		d.Name, d.target, d.Name, v1alpha1.DeletionHooksAnnotation, v1alpha1.DeletionHooksDisabled, d.target)
 }
 
 // goBack is the command that rolls back to the last healthy render; empty if there is none, or it is what fails.
