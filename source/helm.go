@@ -56,7 +56,7 @@ func (f *helmFetcher) fetch(ctx context.Context, namespace string, src *v1alpha1
 		artifact := &v1alpha1.OCISource{URL: helmOrigin(src), Ref: helmRef(src.Version), SecretRef: src.SecretRef}
 		return f.oci.fetch(ctx, namespace, artifact, maxAge)
 	}
-	u, err := parseURL(src.URL, "https://charts.example.com", schemeHTTPS, schemeHTTP)
+	u, err := parseHostURL(src.URL, "https://charts.example.com", schemeHTTPS, schemeHTTP)
 	if err != nil {
 		return nil, fmt.Errorf("fetch chart %s: %w", src.Chart, err)
 	}

@@ -187,7 +187,7 @@ func TestURLsOfRegistriesThatCannotBeUsedAreRefused(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://example.com/team/app":         "the url must start with oci://",
 		"oci://bob:s3cr3t@example.com/team":    "must not contain credentials",
-		"oci://example.com":                    "must have a host and a path, for example oci://registry.example.com/team/app",
+		"oci://example.com":                    "must have a path, for example oci://registry.example.com/team/app",
 		"oci://example.com/team/app:v1":        "the url must not have a tag or digest: put it into ref",
 		"oci://example.com/team/app@sha256:12": "the url names no repository",
 		"oci://example.com/Team/App":           "the url names no repository of a registry",

@@ -24,8 +24,17 @@ func parseGitURL(raw string, allowFile bool) (*url.URL, error) {
 	return u, err
 }
 
-// parseURL checks a URL, which must have what the example has. Its errors never show the URL, which may hold credentials.
+// parseURL checks a URL, which must have a host and a path as the example has. Its errors never show the URL, which may hold credentials.
 func parseURL(raw, example string, schemes ...string) (*url.URL, error) {
+	u, err := parseHostURL(raw, example, schemes...)
+	if err == nil && u.Scheme != schemeFile && strings.Trim(u.Path, "/") == "" {
+		return nil, errors.New("the url must have a path, for example " + example)
+	}
+	return u, err
+}
+
+// parseHostURL checks a URL as parseURL does, that may be the root of a host.
+func parseHostURL(raw, example string, schemes ...string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, errors.New("the url is malformed") // the cause quotes it
@@ -38,12 +47,8 @@ func parseURL(raw, example string, schemes ...string) (*url.URL, error) {
 		return nil, errors.New("the url must not have a query or a fragment")
 	case !slices.Contains(schemes, u.Scheme):
 		return nil, errors.New("the url must start with " + alternatives(schemes))
-	case u.Scheme == schemeFile:
-		return u, nil
-	case strings.Count(example, "/") == 2 && u.Hostname() == "":
+	case u.Scheme != schemeFile && u.Hostname() == "":
 		return nil, errors.New("the url must have a host, for example " + example)
-	case strings.Count(example, "/") > 2 && (u.Hostname() == "" || strings.Trim(u.Path, "/") == ""):
-		return nil, errors.New("the url must have a host and a path, for example " + example)
 	}
 	return u, nil
 }
