@@ -184,23 +184,21 @@ func typed(text string) any {
 
 // textual says whether the API has only text at a path, so that a value of digits stays text.
 func textual(path []string) bool {
-	last := path[len(path)-1]
-	var parents [2]string // from the inside
-	copy(parents[:], reversed(path[:len(path)-1]))
-	_, notElement := strconv.Atoi(last)
-	switch {
-	case notElement == nil:
-		return parents[0] == "args" || parents[0] == "command"
-	case parents[0] == "labels", parents[0] == "annotations", parents[0] == "matchLabels", parents[0] == "nodeSelector":
+	from := func(inside int) string {
+		if inside >= len(path) {
+			return ""
+		}
+		return path[len(path)-1-inside]
+	}
+	last, above := from(0), from(1)
+	_, err := strconv.Atoi(last)
+	switch isElement := err == nil; {
+	case isElement:
+		return above == "args" || above == "command"
+	case slices.Contains([]string{"labels", "annotations", "matchLabels", "nodeSelector"}, above):
 		return true
 	case len(path) == 2:
-		return path[0] == "data" || path[0] == "stringData" || path[0] == "binaryData"
+		return slices.Contains([]string{"data", "stringData", "binaryData"}, above)
 	}
-	return last == "value" && parents[1] == "env"
-}
-
-func reversed(list []string) []string {
-	list = slices.Clone(list)
-	slices.Reverse(list)
-	return list
+	return last == "value" && from(2) == "env"
 }
