@@ -223,13 +223,13 @@ var _ = Describe("Real manifests from a Git server", Ordered, func() {
 		c := deployFolder(server, folder)
 		first, before := c.applied(), c.states()
 		Expect(before).To(HaveLen(objects))
-		Expect(c.images()).To(HaveEach("ghcr.io/stefanprodan/podinfo:6.14.0"))
+		Expect(c.images()).To(HaveEach(HaveSuffix("/podinfo:6.14.0")))
 
 		commit("6.14.1")
 		c.pause(10 * time.Minute)
 		second := c.applied()
 		Expect(second.RenderRef).NotTo(Equal(first.RenderRef))
-		Expect(c.images()).To(HaveEach("ghcr.io/stefanprodan/podinfo:6.14.1"))
+		Expect(c.images()).To(HaveEach(HaveSuffix("/podinfo:6.14.1")))
 
 		commit("6.14.0")
 		c.pause(10 * time.Minute)

@@ -48,6 +48,8 @@ func TestMutationsDoWhatKustomizeDoes(t *testing.T) {
 		}
 		sources[dir] = r
 	}
+	_, after, _ := strings.Cut(string(sources["podinfo-6.14.0/deploy/webapp"].Bytes()), `"image":"`)
+	podinfo, _, _ := strings.Cut(after, ":")
 	for name, tc := range map[string]struct{ dir, mutations, kustomization string }{
 		"namespace of several folders": {"online-boutique/kustomize/base", `[{namespace: other}]`, `namespace: other`},
 		"namespace of an application":  {"argo-cd/manifests", `[{namespace: other}]`, `namespace: other`},
@@ -60,12 +62,12 @@ func TestMutationsDoWhatKustomizeDoes(t *testing.T) {
 			"transformers: [t.yaml]",
 		},
 		"image: a tag": {
-			"podinfo-6.14.0/deploy/webapp", `[{image: {name: ghcr.io/stefanprodan/podinfo, newTag: 6.15.0}}]`,
-			`images: [{name: ghcr.io/stefanprodan/podinfo, newTag: 6.15.0}]`,
+			"podinfo-6.14.0/deploy/webapp", `[{image: {name: `+podinfo+`, newTag: 6.15.0}}]`,
+			`images: [{name: `+podinfo+`, newTag: 6.15.0}]`,
 		},
 		"image: a digest": {
-			"podinfo-6.14.0/deploy/webapp", `[{image: {name: ghcr.io/stefanprodan/podinfo, digest: "sha256:aa"}}]`,
-			`images: [{name: ghcr.io/stefanprodan/podinfo, digest: "sha256:aa"}]`,
+			"podinfo-6.14.0/deploy/webapp", `[{image: {name: `+podinfo+`, digest: "sha256:aa"}}]`,
+			`images: [{name: `+podinfo+`, digest: "sha256:aa"}]`,
 		},
 		"image: a name": {
 			"online-boutique/kustomize/base", `[{image: {name: busybox, newName: example.com/busybox}}]`,

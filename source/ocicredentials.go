@@ -38,12 +38,10 @@ func (c *credentials) readOCI(ctx context.Context, host string, data map[string]
 	if err != nil {
 		return fmt.Errorf("key %q is no configuration of Docker", keyDocker) // the cause may quote it
 	}
-	hosts := []string{host}
-	if host == "docker.io" {
-		hosts = append(hosts, "index.docker.io", "registry-1.docker.io")
-	}
-	for _, host := range hosts {
-		found, err := store.Get(ctx, host)
+	// docker login knows a registry by another address than its own.
+	login, _, _ := strings.Cut(strings.TrimPrefix(dockerconfig.ServerAddressFromRegistry(host), "https://"), "/")
+	for _, address := range []string{host, login} {
+		found, err := store.Get(ctx, address)
 		if err != nil {
 			return fmt.Errorf("key %q: %w", keyDocker, err)
 		}

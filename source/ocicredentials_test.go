@@ -54,7 +54,7 @@ func TestAnOCIArtifactWithCredentials(t *testing.T) {
 		secret("basic", map[string]string{"username": "bob", "password": "s3cr3t\n", "caFile": ca.pem()}),
 		secret("docker", map[string]string{".dockerconfigjson": dockerConfig(host, "bob", "s3cr3t"), "ca.crt": ca.pem()}),
 		secret("wrong", map[string]string{"username": "bob", "password": "s3cr3t-guess", "ca.crt": ca.pem()}),
-		secret("elsewhere", map[string]string{".dockerconfigjson": dockerConfig("ghcr.io", "bob", "s3cr3t"), "ca.crt": ca.pem()}),
+		secret("elsewhere", map[string]string{".dockerconfigjson": dockerConfig("registry.example.com", "bob", "s3cr3t"), "ca.crt": ca.pem()}),
 		secret("malformed", map[string]string{".dockerconfigjson": "s3cr3t", "ca.crt": ca.pem()}),
 		secret("both", map[string]string{".dockerconfigjson": dockerConfig(host, "bob", "s3cr3t"), "username": "bob"}),
 		secret("bearer", map[string]string{"bearerToken": "s3cr3t"}),

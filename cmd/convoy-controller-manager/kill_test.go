@@ -79,36 +79,18 @@ func TestKilledAfterEachStepOfAnUpgrade(t *testing.T) {
 }
 
 func TestKilledAfterEachStepOfADeletion(t *testing.T) {
-	testKills(t, killTest{
-		prepare: func(w *team) {
-			w.setSource(version1)
-			w.create("app", fromSource, keepOne)
-			w.awaitCondition("app", v1alpha1.ConditionReady, "True Succeeded")
-		},
-		trigger: func(w *team) { w.must(w.env.Client.Delete(w.Context(), w.get("app"))) },
-		requests: []string{
-			"dry run", "dry run",
-			"DELETE configmaps/gone",
-			"DELETE configmaps/kept",
-			"PATCH inventories/app-0",
-			"DELETE inventories/app-0",
-			"PATCH releases/app",
-		},
-	})
-}
-
-func TestKilledAfterEachStepOfADeletionWithHooks(t *testing.T) {
 	hook := strings.Replace(configMap("hook", "one", 0), "annotations: {", `annotations: {convoy.dev/hook: "PreDelete,PostDelete", `, 1)
 	testKills(t, killTest{
 		prepare: func(w *team) {
-			w.setSource(map[string]string{"kept.yaml": version1["kept.yaml"], "hook.yaml": hook})
+			w.setSource(map[string]string{"kept.yaml": version1["kept.yaml"], "gone.yaml": version1["gone.yaml"], "hook.yaml": hook})
 			w.create("app", fromSource, keepOne)
 			w.awaitCondition("app", v1alpha1.ConditionReady, "True Succeeded")
 		},
 		trigger: func(w *team) { w.must(w.env.Client.Delete(w.Context(), w.get("app"))) },
 		requests: []string{
-			"dry run", "dry run",
+			"dry run", "dry run", "dry run", // two of a delete, one of the hook
 			"PATCH configmaps/hook",
+			"DELETE configmaps/gone",
 			"DELETE configmaps/kept",
 			"PATCH configmaps/hook",
 			"PUT inventories/app-0",
