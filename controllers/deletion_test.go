@@ -268,6 +268,20 @@ var _ = Describe("Namespaces that go away", Ordered, func() {
 		Expect(there.live("v1", "ConfigMap", "b")).To(BeNil())
 		Expect(filesIn(store)).To(BeEmpty())
 	})
+
+	It("take the Releases in them along without their hooks, for which nothing can be created there", func() {
+		w := newWorld()
+		w.create("app")
+		w.commit("v1", map[string]string{"pre.yaml": hook("PreDelete", configMap("pre", "v1")), "a.yaml": configMap("a", "v1")})
+		release := w.settle("app")
+		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
+		dropNamespace(w.namespace)
+		Eventually(func() bool {
+			w.pass("app")
+			return gone(w.namespace)()
+		}).WithTimeout(time.Minute).WithPolling(50 * time.Millisecond).Should(BeTrue())
+		Expect(w.events.All()).To(ContainElement(HavePrefix("Warning HooksSkipped ConfigMap " + w.namespace + "/pre is not run")))
+	})
 })
 
 var _ = Describe("The inventory", func() {

@@ -299,25 +299,3 @@ var _ = Describe("Hooks of a deletion", func() {
 		Expect(w.find("app")).To(BeNil())
 	})
 })
-
-var _ = Describe("Hooks of a deletion in a namespace that goes away", Ordered, func() {
-	BeforeAll(func() {
-		clusterOfItsOwn()
-		env.StartControllerManager(GinkgoTB())
-	})
-
-	It("are not run, and hold neither the Release nor the namespace", func() {
-		w := newWorld()
-		w.create("app")
-		w.commit("v1", map[string]string{"pre.yaml": hook("PreDelete", configMap("pre", "v1")), "a.yaml": configMap("a", "v1")})
-		release := w.settle("app")
-		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
-		ns := find("v1", "Namespace", "", w.namespace)
-		Expect(env.Client.Delete(context.Background(), ns)).To(Succeed())
-		Eventually(func() bool {
-			w.pass("app")
-			return find("v1", "Namespace", "", w.namespace) == nil
-		}).WithTimeout(time.Minute).WithPolling(50 * time.Millisecond).Should(BeTrue())
-		Expect(w.events.All()).To(ContainElement(HavePrefix("Warning HooksSkipped ConfigMap " + w.namespace + "/pre is not run")))
-	})
-})
