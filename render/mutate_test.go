@@ -62,12 +62,12 @@ func TestMutationsDoWhatKustomizeDoes(t *testing.T) {
 			"transformers: [t.yaml]",
 		},
 		"image: a tag": {
-			"podinfo-6.14.0/deploy/webapp", `[{image: {name: `+podinfo+`, newTag: 6.15.0}}]`,
-			`images: [{name: `+podinfo+`, newTag: 6.15.0}]`,
+			"podinfo-6.14.0/deploy/webapp", `[{image: {name: ` + podinfo + `, newTag: 6.15.0}}]`,
+			`images: [{name: ` + podinfo + `, newTag: 6.15.0}]`,
 		},
 		"image: a digest": {
-			"podinfo-6.14.0/deploy/webapp", `[{image: {name: `+podinfo+`, digest: "sha256:aa"}}]`,
-			`images: [{name: `+podinfo+`, digest: "sha256:aa"}]`,
+			"podinfo-6.14.0/deploy/webapp", `[{image: {name: ` + podinfo + `, digest: "sha256:aa"}}]`,
+			`images: [{name: ` + podinfo + `, digest: "sha256:aa"}]`,
 		},
 		"image: a name": {
 			"online-boutique/kustomize/base", `[{image: {name: busybox, newName: example.com/busybox}}]`,
