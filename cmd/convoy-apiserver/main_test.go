@@ -98,14 +98,7 @@ func TestWrongFlagsEndItAndAreNamed(t *testing.T) {
 
 func TestItServesAndGoesInGoodOrder(t *testing.T) {
 	env := testenv.Shared(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := testenv.FreeAddress(t)
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/convoy-dev/convoy/internal/testenv"
 )
 
 func TestWrongFlagsEndItAndAreNamed(t *testing.T) {
@@ -53,7 +55,7 @@ func unreachable(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	err := clientcmd.WriteToFile(api.Config{
-		Clusters:       map[string]*api.Cluster{"gone": {Server: "http://" + freeAddress(t)}},
+		Clusters:       map[string]*api.Cluster{"gone": {Server: "http://" + testenv.FreeAddress(t)}},
 		Contexts:       map[string]*api.Context{"gone": {Cluster: "gone"}},
 		CurrentContext: "gone",
 	}, path)

@@ -39,7 +39,7 @@ func newGuarded(t *testing.T) *guarded {
 	env := testenv.Start(t, testenv.WithAggregation())
 	w := &guarded{
 		team:   &team{T: t, env: env, namespace: env.Namespace(t), storeDir: t.TempDir()},
-		server: apiservertest.Start(t, env), certDir: t.TempDir(), webhooks: freeAddress(t),
+		server: apiservertest.Start(t, env), certDir: t.TempDir(), webhooks: testenv.FreeAddress(t),
 	}
 	scheme := testenv.Scheme()
 	w.must(subresources.AddToScheme(scheme))

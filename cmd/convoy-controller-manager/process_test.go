@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -57,24 +56,13 @@ func startProcess(t *testing.T, args ...string) *process {
 // startManager starts a manager that works on a cluster, with its own cache and ports.
 func startManager(t *testing.T, kubeconfig string, args ...string) *process {
 	t.Helper()
-	metrics, probes := freeAddress(t), freeAddress(t)
+	metrics, probes := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	p := startProcess(t, append([]string{
 		"--kubeconfig=" + kubeconfig, "--source-cache-dir=" + t.TempDir(), "--leader-elect=false", "--zap-log-level=debug",
 		"--metrics-bind-address=" + metrics, "--health-probe-bind-address=" + probes,
 	}, args...)...)
 	p.metricsURL, p.probesURL = "http://"+metrics+"/metrics", "http://"+probes
 	return p
-}
-
-// freeAddress is an address on loopback that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // kill ends the process at once, as a machine that loses its power does.
@@ -136,11 +124,12 @@ func (p *process) logged() []map[string]any {
 }
 
 // wantNoErrors checks that nothing was logged as an error. A renewal of the lease that is under way when the process is asked to go is logged as
-// one by client-go.
+// one by client-go, and by controller-runtime.
 func (p *process) wantNoErrors() {
 	p.t.Helper()
 	for _, line := range p.logged() {
-		brokenOff := line["logger"] == "leaderelection" && line["error"] == context.Canceled.Error()
+		brokenOff := line["logger"] == "leaderelection" && line["error"] == context.Canceled.Error() ||
+			line["msg"] == "error received after stop sequence was engaged" && line["error"] == "leader election lost"
 		if line["level"] == "error" && !brokenOff {
 			p.t.Errorf("it logs an error: %v", line)
 		}

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,6 +23,7 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	"github.com/convoy-dev/convoy/internal/pki"
+	"github.com/convoy-dev/convoy/internal/testenv"
 )
 
 const (
@@ -105,16 +105,6 @@ func (f files) flags(t *testing.T) []string {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 func TestWrongFlagsEndItAndAreNamed(t *testing.T) {
 	certificates := []string{"--tls-cert-file=a", "--tls-private-key-file=b", "--client-ca-file=c"}
 	for name, tc := range map[string]struct {
@@ -154,7 +144,7 @@ func TestWhatCannotBeOpenedEndsItWithoutCredentials(t *testing.T) {
 		"a cache":              {"--source-cache-dir=/dev/null/cache", "flag --source-cache-dir"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			args := append(f.flags(t), "--bind-address="+freeAddress(t), "--metrics-bind-address="+freeAddress(t), tc.flag)
+			args := append(f.flags(t), "--bind-address="+testenv.FreeAddress(t), "--metrics-bind-address="+testenv.FreeAddress(t), tc.flag)
 			cmd, output := command(t, args...)
 			err := cmd.Run()
 			if code := cmd.ProcessState.ExitCode(); code != 1 {
@@ -189,7 +179,7 @@ func get(t *testing.T, asker *http.Client, url string) (code int, text string) {
 
 func TestItServesProbesMetricsAndConvoyAPIServer(t *testing.T) {
 	f := newFiles(t)
-	secure, plain := freeAddress(t), freeAddress(t)
+	secure, plain := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	cmd, output := command(t, append(f.flags(t), "--bind-address="+secure, "--metrics-bind-address="+plain, "--render-store-url=mem://")...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
