@@ -209,11 +209,12 @@ var _ = Describe("convoy.dev/force", func() {
 	})
 
 	It("is of no use where a new object of another name would not be taken: the refusal stays", func() {
-		const service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: NodePort, clusterIP: %s, ports: [{port: 80, nodePort: 30%d}]}\n"
-		first := w.synced("one", fmt.Sprintf(service, "10.0.0.77", 345))
-		said := w.notSynced(forced(fmt.Sprintf(service, "10.0.0.78", 345)))
+		// These addresses and ports are of the bands that the server gives to nobody who does not ask for them.
+		const service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: NodePort, clusterIP: %s, ports: [{port: 80, nodePort: 300%d}]}\n"
+		first := w.synced("one", fmt.Sprintf(service, "10.0.0.11", 45))
+		said := w.notSynced(forced(fmt.Sprintf(service, "10.0.0.12", 45)))
 		Expect(said).To(And(ContainSubstring("spec.clusterIPs[0]"), Not(ContainSubstring("allocated"))))
-		Expect(w.synced("two", forced(fmt.Sprintf(service, "10.0.0.78", 346))).GetUID()).NotTo(Equal(first.GetUID()))
+		Expect(w.synced("two", forced(fmt.Sprintf(service, "10.0.0.12", 46))).GetUID()).NotTo(Equal(first.GetUID()))
 	})
 
 	It("goes wave by wave", func() {
