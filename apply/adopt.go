@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,15 +79,6 @@ func blamed(err error, paths []string) []string {
 		return paths
 	}
 	return named
-}
-
-// causes are the fields that the server complains of.
-func causes(err error) []metav1.StatusCause {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return nil
-	}
-	return status.Status().Details.Causes
 }
 
 // someOf joins the first of a list, and counts the rest.

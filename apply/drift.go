@@ -42,11 +42,8 @@ func driftOf(owner live.Owner, found, result *unstructured.Unstructured) *Drift 
 
 // driftKindOf is what happened to an object that is there.
 func driftKindOf(owner live.Owner, found *unstructured.Unstructured) DriftKind {
-	labels := found.GetLabels()
-	for name, value := range owner.Labels() {
-		if labels[name] != value {
-			return DriftUnlabelled
-		}
+	if !owner.Marks(found) {
+		return DriftUnlabelled
 	}
 	return DriftChanged
 }

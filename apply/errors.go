@@ -3,9 +3,11 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/convoy-dev/convoy/live"
 	"github.com/convoy-dev/convoy/render"
@@ -78,4 +80,23 @@ func withoutValues(id render.ObjectID, err error) error {
 		reason += " (fields " + strings.Join(fields, ", ") + ")"
 	}
 	return fmt.Errorf("the server answers %s; the text is withheld, since it may quote the Secret", reason)
+}
+
+// causes are the fields that the server complains of.
+func causes(err error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	return status.Status().Details.Causes
+}
+
+// fieldsOf are the fields that the server complains of, sorted.
+func fieldsOf(refused error) []string {
+	var fields []string
+	for _, cause := range causes(refused) {
+		fields = append(fields, cause.Field)
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
 }

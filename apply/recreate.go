@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,16 +35,6 @@ func (p *Planner) tryAnew(ctx context.Context, owner live.Owner, item *Item, ref
 		p.noteDrift(owner, item, &Drift{Kind: driftKindOf(owner, item.Live), Fields: fieldsOf(refused)})
 	}
 	return nil
-}
-
-// fieldsOf are the fields that the server complains of, sorted.
-func fieldsOf(refused error) []string {
-	var fields []string
-	for _, cause := range causes(refused) {
-		fields = append(fields, cause.Field)
-	}
-	slices.Sort(fields)
-	return slices.Compact(fields)
 }
 
 // tryCreate finds out whether the server would take a new object like this one. The name is another one, since the one that is there is in

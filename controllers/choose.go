@@ -77,7 +77,7 @@ func (r *ReleaseReconciler) fromPin(ctx context.Context, p pass, current Selecti
 // readStored reads a render from the store, once: what was read was verified.
 func (r *ReleaseReconciler) readStored(ctx context.Context, p pass, ref render.Ref, origin Origin) (Selection, error) {
 	if known, ok := r.kept.get(p.release.UID, ref.String()); ok {
-		known.Origin = origin
+		known.Origin, known.Revision = origin, cmp.Or(p.recordedRevision(ref), known.Revision)
 		return known, nil
 	}
 	stored, err := p.archive.Get(ctx, ref)
@@ -93,12 +93,7 @@ func (r *ReleaseReconciler) readStored(ctx context.Context, p pass, ref render.R
 // provenance is what is known of where a stored render came from: its revision, and its summary in the history. Its entry may have been
 // collected, and the store may not answer just now; the render itself is verified, so that keeps nobody from applying it.
 func provenance(ctx context.Context, p pass, ref render.Ref) (revision, summary string) {
-	status := p.release.Status
-	for _, record := range []*v1alpha1.RenderRecord{status.LastAttempted, status.LastSuccessful, status.LastHealthy} {
-		if record != nil && record.RenderRef == ref.String() {
-			revision = record.Revision
-		}
-	}
+	revision = p.recordedRevision(ref)
 	summary, err := summaryOf(ctx, p.archive, ref)
 	if err != nil {
 		log.FromContext(ctx).Info("The history of a stored render cannot be read", "renderRef", ref.String(), "error", err.Error())
@@ -107,6 +102,17 @@ func provenance(ctx context.Context, p pass, ref render.Ref) (revision, summary 
 		revision = strings.TrimPrefix(summary, source.OriginOf(p.release.Spec.Source)+"@")
 	}
 	return revision, cmp.Or(summary, revision)
+}
+
+// recordedRevision is the last revision that is known to have rendered as the ref; empty if the status does not say.
+func (p pass) recordedRevision(ref render.Ref) string {
+	status := p.release.Status
+	for _, record := range []*v1alpha1.RenderRecord{status.LastAttempted, status.LastSuccessful, status.LastHealthy} {
+		if record != nil && record.RenderRef == ref.String() {
+			return record.Revision
+		}
+	}
+	return ""
 }
 
 // summaryOf is the summary of a render in the history; empty if it has no entry.

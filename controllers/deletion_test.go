@@ -19,19 +19,9 @@ import (
 )
 
 var _ = Describe("Deleting a Release", func() {
-	// deployed makes a world with a Release of these manifests.
-	deployed := func(w *world, files map[string]string) *world {
-		GinkgoHelper()
-		w.create("app")
-		w.commit("v1", files)
-		release := w.settle("app")
-		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
-		return w
-	}
-
 	It("takes its objects, its inventory, and everything under its prefix in the store", func() {
 		store := GinkgoT().TempDir()
-		w := deployed(newWorldWithStore("file://"+store+"?no_tmp_dir=true"), configMaps("a", "b"))
+		w := newWorldWithStore("file://" + store + "?no_tmp_dir=true").deployed(configMaps("a", "b"))
 		other := newWorldWithStore("file://" + store + "?no_tmp_dir=true")
 		other.create("app")
 		other.deploy("app", "one")
@@ -48,7 +38,7 @@ var _ = Describe("Deleting a Release", func() {
 	})
 
 	It("works while it is suspended", func() {
-		w := deployed(newWorld(), configMaps("a"))
+		w := newWorld().deployed(configMaps("a"))
 		w.edit("app", func(r *v1alpha1.Release) { r.Spec.Suspend = true })
 		w.settle("app")
 		w.delete("app")
@@ -56,7 +46,7 @@ var _ = Describe("Deleting a Release", func() {
 	})
 
 	It("works while its source is down, and without asking it", func() {
-		w := deployed(newWorld(), configMaps("a"))
+		w := newWorld().deployed(configMaps("a"))
 		w.source.Fail(errors.New("no route to host"))
 		w.delete("app")
 		Expect(w.live("v1", "ConfigMap", "a")).To(BeNil())
@@ -80,7 +70,7 @@ var _ = Describe("Deleting a Release", func() {
 	})
 
 	It("goes by waves in reverse, the objects of one gone before the next is touched", func() {
-		w := deployed(newWorld(), map[string]string{
+		w := newWorld().deployed(map[string]string{
 			"first.yaml": inWave(-1, configMap("first", "v1")), "a.yaml": configMap("a", "v1"), "last.yaml": inWave(5, configMap("last", "v1")),
 		})
 		merge(w.live("v1", "ConfigMap", "last"), `{"metadata":{"finalizers":["example.com/held"]}}`)
@@ -108,7 +98,7 @@ var _ = Describe("Deleting a Release", func() {
 	})
 
 	It("leaves everything running with deletionPolicy Orphan, and takes the owner labels off", func() {
-		w := deployed(newWorld(), configMaps("a", "b"))
+		w := newWorld().deployed(configMaps("a", "b"))
 		w.edit("app", func(r *v1alpha1.Release) { r.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan })
 		uid := w.live("v1", "ConfigMap", "a").GetUID()
 		w.delete("app")
@@ -123,7 +113,7 @@ var _ = Describe("Deleting a Release", func() {
 	It("keeps protected kinds, and says so in an event", func() {
 		w, files := newWorld(), configMaps("a")
 		files["ns.yaml"] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + w.namespace + "-kept}\n"
-		deployed(w, files)
+		w.deployed(files)
 		w.delete("app")
 		kept := find("v1", "Namespace", "", w.namespace+"-kept")
 		Expect(kept).To(HaveField("GetDeletionTimestamp()", BeNil()))
@@ -132,7 +122,7 @@ var _ = Describe("Deleting a Release", func() {
 	})
 
 	It("counts no prune budget", func() {
-		w := deployed(newWorld(), configMaps("a", "b"))
+		w := newWorld().deployed(configMaps("a", "b"))
 		w.edit("app", func(r *v1alpha1.Release) { r.Spec.PrunePolicy.MaxDeletes = new(intstr.FromInt32(0)) })
 		w.delete("app")
 		Expect(w.live("v1", "ConfigMap", "a")).To(BeNil())
@@ -155,7 +145,7 @@ var _ = Describe("Deleting a Release", func() {
 		w := newWorld()
 		group := w.namespace + ".example.com"
 		DeferCleanup(func() { deleteDefinition(group) })
-		deployed(w, map[string]string{"crd.yaml": definition(group, []string{"size"}, "v1"), "w.yaml": widget(group+"/v1", "w", "size"), "a.yaml": configMap("a", "one")})
+		w.deployed(map[string]string{"crd.yaml": definition(group, []string{"size"}, "v1"), "w.yaml": widget(group+"/v1", "w", "size"), "a.yaml": configMap("a", "one")})
 		dropDefinition(group)
 		w.restart()
 		w.delete("app")
@@ -163,14 +153,14 @@ var _ = Describe("Deleting a Release", func() {
 	})
 
 	It("ends without a render store", func() {
-		w := deployed(newWorldWithStore(""), configMaps("a"))
+		w := newWorldWithStore("").deployed(configMaps("a"))
 		w.delete("app")
 		Expect(w.live("v1", "ConfigMap", "a")).To(BeNil())
 	})
 
 	for _, op := range []string{renderstore.OpList, renderstore.OpDelete} {
 		It("waits while the store is down, says why, and ends when it is back: "+op, func() {
-			w := deployed(newWorld(), configMaps("a"))
+			w := newWorld().deployed(configMaps("a"))
 			w.faults.Inject(faultstore.Fault{Op: op, Err: errors.New("connection refused")})
 			remove(w.get("app"))
 			result := w.pass("app")
@@ -189,7 +179,7 @@ var _ = Describe("Deleting a Release", func() {
 	}
 
 	It("is not in the way of somebody else's finalizer", func() {
-		w := deployed(newWorld(), configMaps("a"))
+		w := newWorld().deployed(configMaps("a"))
 		w.edit("app", func(r *v1alpha1.Release) { r.Finalizers = append(r.Finalizers, "example.com/theirs") })
 		remove(w.get("app"))
 		w.settle("app")
@@ -217,12 +207,9 @@ var _ = Describe("Namespaces that go away", Ordered, func() {
 
 	It("do not hold a Release whose objects were in them", func() {
 		w, there := newWorld(), newWorld()
-		w.create("app")
-		w.commit("v1", map[string]string{
+		w.deployed(map[string]string{
 			"a.yaml": configMap("a", "one"), "there.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: " + there.namespace + "}\n",
 		})
-		release := w.settle("app")
-		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
 		dropNamespace(there.namespace)
 		Eventually(gone(there.namespace)).WithTimeout(time.Minute).Should(BeTrue())
 		w.delete("app")
@@ -254,12 +241,9 @@ var _ = Describe("Namespaces that go away", Ordered, func() {
 	It("take the Releases in them along, with their objects elsewhere and their keys in the store", func() {
 		store := GinkgoT().TempDir()
 		w, there := newWorldWithStore("file://"+store+"?no_tmp_dir=true"), newWorld()
-		w.create("app")
-		w.commit("v1", map[string]string{
+		w.deployed(map[string]string{
 			"a.yaml": configMap("a", "one"), "there.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: " + there.namespace + "}\n",
 		})
-		release := w.settle("app")
-		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
 		dropNamespace(w.namespace)
 		Eventually(func() bool {
 			w.pass("app")
@@ -270,11 +254,7 @@ var _ = Describe("Namespaces that go away", Ordered, func() {
 	})
 
 	It("take the Releases in them along without their hooks, for which nothing can be created there", func() {
-		w := newWorld()
-		w.create("app")
-		w.commit("v1", map[string]string{"pre.yaml": hook("PreDelete", configMap("pre", "v1")), "a.yaml": configMap("a", "v1")})
-		release := w.settle("app")
-		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
+		w := newWorld().deployed(map[string]string{"pre.yaml": hook("PreDelete", configMap("pre", "v1")), "a.yaml": configMap("a", "v1")})
 		dropNamespace(w.namespace)
 		Eventually(func() bool {
 			w.pass("app")

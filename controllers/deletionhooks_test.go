@@ -22,14 +22,6 @@ var _ = Describe("Hooks of a deletion", func() {
 			"a.yaml": configMap("a", "v1"), "last.yaml": inWave(1, configMap("last", "v1")),
 		}
 	}
-	deployed := func(w *world, files map[string]string) *world {
-		GinkgoHelper()
-		w.create("app")
-		w.commit("v1", files)
-		release := w.settle("app")
-		Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
-		return w
-	}
 	passed := func(w *world) []string { return changed(during(func() { w.pass("app") })) }
 	uid := func(w *world, name string) string {
 		GinkgoHelper()
@@ -50,7 +42,7 @@ var _ = Describe("Hooks of a deletion", func() {
 
 	It("run before anything is deleted and when all is gone, and are gone themselves at the end", func() {
 		store := GinkgoT().TempDir()
-		w := deployed(newWorldWithStore("file://"+store+"?no_tmp_dir=true"), withHooks())
+		w := newWorldWithStore("file://" + store + "?no_tmp_dir=true").deployed(withHooks())
 		Expect(w.live("batch/v1", "Job", "backup")).To(BeNil(), "no rollout runs them")
 		w.source.Fail(errors.New("no route to host"))
 		remove(w.get("app"))
@@ -78,7 +70,7 @@ var _ = Describe("Hooks of a deletion", func() {
 		helm := func(events, weight, manifest string) string {
 			return annotated(v1alpha1.HelmHookAnnotation, events, annotated(v1alpha1.HelmHookWeightAnnotation, weight, manifest))
 		}
-		w := deployed(newWorld(), map[string]string{
+		w := newWorld().deployed(map[string]string{
 			"1.yaml": helm("pre-delete", "5", configMap("second", "v1")), "2.yaml": helm("pre-upgrade,pre-delete", "-5", configMap("first", "v1")),
 			"3.yaml": argo("PostDelete", configMap("post", "v1")), "4.yaml": argo("PostSync", configMap("synced", "v1")), "5.yaml": configMap("a", "v1"),
 			"6.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: named-, annotations: {helm.sh/hook: post-delete, helm.sh/hook-weight: '1'}}\n",
@@ -94,7 +86,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("survive a restart in the middle, whenever it comes", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		w.restart()
 		remove(w.get("app"))
 		w.pass("app")
@@ -119,7 +111,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("that fail hold the deletion, say how to go on, and run again after a sync request", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		remove(w.get("app"))
 		w.pass("app")
 		first := uid(w, "backup")
@@ -158,7 +150,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("have a deadline, and go on as soon as they are complete", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		remove(w.get("app"))
 		w.pass("app")
 		w.pause(5 * time.Minute)
@@ -171,7 +163,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("are not run with the annotation that says so, and what they left is gone", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		remove(w.get("app"))
 		w.pass("app")
 		w.end("backup", false)
@@ -186,7 +178,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("are not run with deletionPolicy Orphan, where nothing is deleted", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		w.edit("app", func(r *v1alpha1.Release) { r.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan })
 		w.delete("app")
 		Expect(w.live("batch/v1", "Job", "backup")).To(BeNil())
@@ -194,7 +186,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("are those of the render that runs: of a pin, not of the source", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		pinned := w.get("app").Status.LastSuccessful.RenderRef
 		w.commit("v2", map[string]string{"pre.yaml": hook("PreDelete", job("newer")), "a.yaml": configMap("a", "v2")})
 		w.settle("app")
@@ -216,7 +208,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("left the render with it: then the deletion asks no store", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		w.commit("v2", configMaps("a"))
 		w.settle("app")
 		Expect(w.recorded("app")).To(ConsistOf(w.ids("a")...))
@@ -225,7 +217,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("wait for a store that is down, before anything is deleted", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		w.restart()
 		w.faults.Inject(faultstore.Fault{Op: renderstore.OpRead, Err: errors.New("connection refused")})
 		remove(w.get("app"))
@@ -240,7 +232,7 @@ var _ = Describe("Hooks of a deletion", func() {
 
 	It("that cannot be had any more are said not to run, and hold nothing", func() {
 		for _, w := range []*world{newWorldWithStore(""), newWorld()} {
-			deployed(w, withHooks())
+			w.deployed(withHooks())
 			w.restart()
 			if w.store.Enabled() {
 				Expect(w.store.Archive(w.namespace, "app").Purge(context.Background())).To(Succeed())
@@ -252,7 +244,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("are not said to be skipped when the store was purged in part, since they ran", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		end(w)
 		w.faults.Inject(faultstore.Fault{Op: renderstore.OpDelete, Skip: 1, Err: errors.New("connection refused")})
 		w.pass("app")
@@ -279,7 +271,7 @@ var _ = Describe("Hooks of a deletion", func() {
 		files := map[string]string{
 			"pre.yaml": annotated(v1alpha1.PruneAnnotation, v1alpha1.PruneDisabled, hook("PreDelete", configMap("kept", "v1"))), "a.yaml": configMap("a", "v1"),
 		}
-		w := deployed(newWorld(), files)
+		w := newWorld().deployed(files)
 		w.delete("app")
 		kept := w.live("v1", "ConfigMap", "kept")
 		Expect(kept).NotTo(BeNil())
@@ -288,7 +280,7 @@ var _ = Describe("Hooks of a deletion", func() {
 	})
 
 	It("that hang on a finalizer at the end are waited for", func() {
-		w := deployed(newWorld(), withHooks())
+		w := newWorld().deployed(withHooks())
 		end(w)
 		merge(w.live("batch/v1", "Job", "report"), `{"metadata":{"finalizers":["example.com/held"]}}`)
 		w.pass("app")

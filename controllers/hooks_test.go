@@ -61,11 +61,6 @@ var _ = Describe("Hooks", func() {
 		Expect(applied()).To(Equal("Unknown Progressing"))
 		Expect(applied()).To(Equal("Unknown Progressing"))
 	}
-	// next lets a second go by, so that rollouts are told apart, and commits.
-	next := func(revision string, files map[string]string) {
-		w.pause(time.Second)
-		w.commit(revision, files)
-	}
 	uid := func(name string) string {
 		GinkgoHelper()
 		obj := w.live("batch/v1", "Job", name)
@@ -141,7 +136,7 @@ var _ = Describe("Hooks", func() {
 	It("run anew in every rollout, of the same render too", func() {
 		seen := map[string]bool{}
 		for i, version := range []string{"v1", "v2", "v1", "v2"} {
-			next(fmt.Sprint("commit", i), withHooks(version))
+			w.commitLater(fmt.Sprint("commit", i), withHooks(version))
 			roll()
 			seen[uid("migrate")], seen[uid("smoke")] = true, true
 			Expect(w.value("a")).To(Equal(version))
@@ -205,7 +200,7 @@ var _ = Describe("Hooks", func() {
 		Expect(w.value("a")).To(Equal("v1"), "a PostSync hook comes last")
 		Expect(release.Status.LastSuccessful).To(BeNil())
 
-		next("v2", withHooks("v2"))
+		w.commitLater("v2", withHooks("v2"))
 		roll()
 		Expect(condition(w.get("app"), v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
 	})
@@ -244,70 +239,6 @@ var _ = Describe("Hooks", func() {
 		Expect(applied()).To(Equal("True Succeeded"))
 	})
 
-	It("run one after the other, by weight, what runs something last", func() {
-		annotate := func(weight, manifest string) string {
-			return annotated(v1alpha1.HelmHookAnnotation, "pre-install", annotated(v1alpha1.HelmHookWeightAnnotation, weight, manifest))
-		}
-		w.commit("v1", map[string]string{
-			"1.yaml": annotate("5", configMap("last", "v1")), "2.yaml": annotate("-5", job("first")), "3.yaml": annotate("-5", configMap("needed", "v1")),
-			"4.yaml": annotate("-4", job("second")), "5.yaml": configMap("a", "v1"),
-		})
-		Expect(changed(during(begun))).To(Equal([]string{"patch needed", "patch first"}))
-		w.end("first", true)
-		Expect(changed(during(func() { w.pass("app") }))).To(Equal([]string{"patch second"}))
-		w.end("second", true)
-		Expect(changed(during(func() { w.pass("app") }))).To(Equal([]string{"patch last", "patch a"}))
-		Expect(condition(w.settle("app"), v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
-	})
-
-	It("of Argo CD run as its annotations say, and what it skips is not applied", func() {
-		argo := func(events, manifest string) string { return annotated(v1alpha1.ArgoHookAnnotation, events, manifest) }
-		w.commit("v1", map[string]string{
-			"1.yaml": argo("PreSync", configMap("pre", "v1")), "2.yaml": argo("Skip", configMap("skip", "v1")), "3.yaml": argo("Sync", configMap("sync", "v1")),
-			"4.yaml": argo("PostSync", configMap("post", "v1")), "5.yaml": argo("SyncFail", configMap("fail", "v1")),
-			"6.yaml": annotated(v1alpha1.ArgoSyncWaveAnnotation, "-1", argo("PreSync", configMap("early", "v1"))),
-		})
-		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"patch early", "patch pre", "patch sync", "patch post"}))
-		Expect(condition(w.get("app"), v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
-	})
-
-	It("of Helm run at the first rollout, or at later ones", func() {
-		helm := func(events, manifest string) string { return annotated(v1alpha1.HelmHookAnnotation, events, manifest) }
-		chart := func(version string) map[string]string {
-			return map[string]string{
-				"1.yaml": helm("pre-install", configMap("pre-install", version)), "2.yaml": helm("pre-upgrade", configMap("pre-upgrade", version)),
-				"3.yaml": helm("post-install, post-upgrade", configMap("post", version)), "4.yaml": helm("test", configMap("test", version)),
-				"5.yaml": helm("pre-delete", configMap("pre-delete", version)), "6.yaml": configMap("a", version),
-			}
-		}
-		w.commit("v1", chart("v1"))
-		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"patch pre-install", "patch a", "patch post"}))
-		next("v2", chart("v2"))
-		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"patch pre-upgrade", "patch a", "delete post", "patch post"}))
-		Expect(w.value("pre-install")).To(Equal("v1"), "it did not leave the render")
-	})
-
-	It("of Helm run at a rollback in the place of those of an upgrade, and those of everybody else run then too", func() {
-		helm := func(events, manifest string) string { return annotated(v1alpha1.HelmHookAnnotation, events, manifest) }
-		chart := func(version string) map[string]string {
-			return map[string]string{
-				"1.yaml": helm("pre-upgrade", configMap("up", version)), "2.yaml": helm("pre-rollback", configMap("back", version)),
-				"3.yaml": hook("PostSync", configMap("always", version)), "4.yaml": configMap("a", version),
-			}
-		}
-		w.commit("v1", chart("v1"))
-		w.settle("app")
-		first := w.get("app").Status.LastSuccessful.RenderRef
-		next("v2", chart("v2"))
-		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"patch up", "patch a", "delete always", "patch always"}))
-		w.pause(time.Second)
-		w.pin("app", first)
-		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"patch back", "patch a", "delete always", "patch always"}))
-		w.pause(time.Second)
-		w.unpin("app")
-		Expect(changed(during(func() { w.settle("app") }))).To(Equal([]string{"delete up", "patch up", "patch a", "delete always", "patch always"}))
-	})
-
 	It("whose policy is HookSucceeded are deleted once the rollout has succeeded", func() {
 		w.commit("v1", map[string]string{
 			"1.yaml": annotated(v1alpha1.HookDeletePolicyAnnotation, v1alpha1.HookSucceeded, hook("PreSync", job("migrate"))),
@@ -327,7 +258,7 @@ var _ = Describe("Hooks", func() {
 	It("that left the render are pruned, and the deletion of the Release leaves none", func() {
 		w.commit("v1", withHooks("v1"))
 		roll()
-		next("v2", map[string]string{"post.yaml": hook("PostSync", configMap("post", "v2")), "a.yaml": configMap("a", "v2")})
+		w.commitLater("v2", map[string]string{"post.yaml": hook("PostSync", configMap("post", "v2")), "a.yaml": configMap("a", "v2")})
 		w.settle("app")
 		Expect(w.live("batch/v1", "Job", "migrate")).To(BeNil())
 		Expect(w.live("batch/v1", "Job", "smoke")).To(BeNil())
@@ -364,7 +295,7 @@ var _ = Describe("Hooks", func() {
 		w.pause(time.Second)
 		w.sync("app")
 		Expect(name()).To(Equal(first))
-		next("v2", generated("v2"))
+		w.commitLater("v2", generated("v2"))
 		second := name()
 		Expect(second).NotTo(Equal(first))
 		Expect(w.value(second)).To(Equal("v2"))
@@ -420,7 +351,7 @@ var _ = Describe("Hooks", func() {
 		setStatus(w.live("v1", "PersistentVolumeClaim", "data"), `{"phase":"Bound"}`)
 		Expect(condition(w.settle("app"), v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
 		before := w.live("v1", "PersistentVolumeClaim", "data").GetUID()
-		next("v2", files("v2"))
+		w.commitLater("v2", files("v2"))
 		Expect(condition(w.settle("app"), v1alpha1.ConditionReady)).To(Equal("True Succeeded"))
 		Expect(w.live("v1", "PersistentVolumeClaim", "data").GetUID()).To(Equal(before))
 		Expect(w.value("kept")).To(Equal("v2"))
@@ -442,11 +373,11 @@ var _ = Describe("Hooks", func() {
 		first := uid("migrate")
 		files := withHooks("v2")
 		files["pre.yaml"] = strings.ReplaceAll(files["pre.yaml"], "example.com/job", "example.com/other")
-		next("v2", files)
+		w.commitLater("v2", files)
 		begun()
 		Expect(uid("migrate")).NotTo(Equal(first), "a template that cannot be changed is no matter")
 		files["pre.yaml"] = strings.ReplaceAll(files["pre.yaml"], "restartPolicy: Never", "restartPolicy: Always")
-		next("v3", files)
+		w.commitLater("v3", files)
 		Expect(applied()).To(Equal("False DryRunFailed"))
 	})
 
@@ -475,7 +406,7 @@ var _ = Describe("Hooks", func() {
 		first := uid("migrate")
 		files := withHooks("v2")
 		files["fail.yaml"] = hook("SyncFail", job("alarm"))
-		next("v2", files)
+		w.commitLater("v2", files)
 		begun()
 		w.end("migrate", true)
 		Expect(applied()).To(Equal("Unknown Progressing"))

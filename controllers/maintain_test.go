@@ -74,6 +74,23 @@ var _ = Describe("What runs", func() {
 		Expect(w.value("a")).To(Equal("2"))
 	})
 
+	It("is of the last commit that rendered as it is, whatever was kept in mind of it before", func() {
+		w.create("app")
+		w.commit("v1", configMaps("a"))
+		w.settle("app")
+		w.source.Fail(errors.New("no route to host"))
+		w.settle("app")
+		w.commit("v2", configMaps("a"))
+		w.pause(time.Hour)
+		Expect(w.settle("app").Status.LastSuccessful.Revision).To(Equal("v2"))
+		w.pin("app", w.get("app").Status.LastSuccessful.RenderRef)
+		w.commit("v3", configMaps("b"))
+		w.pause(time.Hour)
+		release := w.settle("app")
+		Expect(release.Status.LastSuccessful.Revision).To(Equal("v2"))
+		Expect(release.Status.LastAttempted.Revision).To(Equal("v2"))
+	})
+
 	It("is not fought over without end while the server refuses the new render", func() {
 		w.create("app")
 		w.deploy("app", "1")

@@ -105,6 +105,22 @@ func (w *world) create(name string, change ...func(*v1alpha1.Release)) *v1alpha1
 	return release
 }
 
+// deployed makes Release app of these manifests, and waits until all is well.
+func (w *world) deployed(files map[string]string) *world {
+	GinkgoHelper()
+	w.create("app")
+	w.commit("v1", files)
+	release := w.settle("app")
+	Expect(condition(release, v1alpha1.ConditionReady)).To(Equal("True Succeeded"), message(release, v1alpha1.ConditionReady))
+	return w
+}
+
+// commitLater lets a second go by, so that rollouts are told apart, and commits.
+func (w *world) commitLater(revision string, files map[string]string) {
+	w.pause(time.Second)
+	w.commit(revision, files)
+}
+
 // pass runs one pass over a Release.
 func (w *world) pass(name string) reconcile.Result {
 	GinkgoHelper()

@@ -56,7 +56,6 @@ func PolicyOf(release *v1alpha1.Release) Policy {
 
 // Keeps says why a live object of the owner that left the render is left running; empty if it is to be deleted.
 func (p Policy) Keeps(owner Owner, id render.ObjectID, obj *unstructured.Unstructured) string {
-	annotation := obj.GetAnnotations()[v1alpha1.PruneAnnotation]
 	switch {
 	case obj.GetUID() == owner.UID:
 		return "it is this Release itself"
@@ -64,13 +63,11 @@ func (p Policy) Keeps(owner Owner, id render.ObjectID, obj *unstructured.Unstruc
 		return "it is the namespace of this Release"
 	case !owner.Owns(obj):
 		return "it is not this Release's any more"
-	case annotation == v1alpha1.PruneDisabled:
-		return "its annotation " + v1alpha1.PruneAnnotation + " says " + v1alpha1.PruneDisabled
-	case annotation == "" && keptBySynonym(obj) != "":
-		return "its annotation " + keptBySynonym(obj)
+	case keptByAnnotation(obj) != "":
+		return "its annotation " + keptByAnnotation(obj)
 	case !p.Delete:
 		return p.KeptBecause
-	case slices.Contains(protected, id.GroupKind()) && annotation != v1alpha1.PruneEnabled:
+	case isProtected(obj):
 		return "its kind is protected; the annotation " + v1alpha1.PruneAnnotation + ": " + v1alpha1.PruneEnabled + " allows deleting it"
 	}
 	return ""
@@ -78,14 +75,25 @@ func (p Policy) Keeps(owner Owner, id render.ObjectID, obj *unstructured.Unstruc
 
 // KeptAsHook says whether a live hook is applied over, and never deleted to be created anew: what it holds would be lost.
 func KeptAsHook(obj *unstructured.Unstructured) bool {
-	annotation := obj.GetAnnotations()[v1alpha1.PruneAnnotation]
-	kept := annotation == v1alpha1.PruneDisabled || (annotation == "" && keptBySynonym(obj) != "")
-	return kept || (slices.Contains(protected, obj.GroupVersionKind().GroupKind()) && annotation != v1alpha1.PruneEnabled)
+	return keptByAnnotation(obj) != "" || isProtected(obj)
 }
 
-// keptBySynonym is the annotation of Helm, Flux or Argo CD that keeps an object, and what it says; empty if none does.
-func keptBySynonym(obj *unstructured.Unstructured) string {
+// isProtected says whether an object is of a protected kind, and does not say that it may be deleted all the same.
+func isProtected(obj *unstructured.Unstructured) bool {
+	return slices.Contains(protected, obj.GroupVersionKind().GroupKind()) && obj.GetAnnotations()[v1alpha1.PruneAnnotation] != v1alpha1.PruneEnabled
+}
+
+// keptByAnnotation is the annotation that keeps an object, and what it says; empty if none does. Those of Helm, Flux and Argo CD count where
+// convoy's own says nothing.
+func keptByAnnotation(obj *unstructured.Unstructured) string {
 	annotations := obj.GetAnnotations()
+	switch annotations[v1alpha1.PruneAnnotation] {
+	case "":
+	case v1alpha1.PruneDisabled:
+		return v1alpha1.PruneAnnotation + " says " + v1alpha1.PruneDisabled
+	default:
+		return ""
+	}
 	if annotations[v1alpha1.HelmResourcePolicyAnnotation] == v1alpha1.HelmResourcePolicyKeep {
 		return v1alpha1.HelmResourcePolicyAnnotation + " says " + v1alpha1.HelmResourcePolicyKeep
 	}

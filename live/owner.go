@@ -22,8 +22,8 @@ type Owner struct {
 // Labels mark the objects of the owner.
 func (o Owner) Labels() map[string]string { return v1alpha1.OwnerLabels(o.Namespace, o.Name) }
 
-// marks says whether an object carries the labels of the owner.
-func (o Owner) marks(obj *unstructured.Unstructured) bool {
+// Marks says whether an object carries the labels of the owner.
+func (o Owner) Marks(obj *unstructured.Unstructured) bool {
 	labels := obj.GetLabels()
 	for name, value := range o.Labels() {
 		if labels[name] != value {

@@ -163,7 +163,7 @@ func (d *diff) compare(item *diffItem, m merger, live, sent, next *unstructured.
 
 // mayShow says whether the content of a live object may be shown.
 func (d *diff) mayShow(obj *unstructured.Unstructured) bool {
-	return !d.Confined || d.Owner.marks(obj)
+	return !d.Confined || d.Owner.Marks(obj)
 }
 
 // withoutValues is a refusal without the values of a Secret, which the text may quote. The fields are named.

@@ -39,7 +39,7 @@ func ofFormerTool(e metav1.ManagedFieldsEntry) bool {
 // Adopts says whether an apply for the owner takes a live object over from whoever deployed it before, so that TakeOver counts: it does
 // not carry the owner's labels, and is not just an object of the owner that lost them. applied says that the inventory has it as applied.
 func (o Owner) Adopts(obj *unstructured.Unstructured, applied bool) bool {
-	return !o.marks(obj) && (!applied || !slices.ContainsFunc(obj.GetManagedFields(), IsOurs))
+	return !o.Marks(obj) && (!applied || !slices.ContainsFunc(obj.GetManagedFields(), IsOurs))
 }
 
 // TakeOver returns the managedFields of a live object after what former tools own in it became convoy's, and whether that is anything. The

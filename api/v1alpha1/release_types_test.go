@@ -323,3 +323,17 @@ func TestAChartHasARepositoryAndAName(t *testing.T) {
 		"a path as a chart":   {`source: {helm: {url: "https://example.com/charts", chart: a/b}}`, []string{"spec.source.helm.chart"}},
 	})
 }
+
+// No flag forbids references across namespaces, since there are none.
+func TestNoReferenceReachesAnotherNamespace(t *testing.T) {
+	unknown := func(field string) []string { return []string{`unknown field "` + field + `.namespace"`} }
+	tryExamples(t, map[string]example{
+		"the Secret of git":     {`source: {git: {url: "https://example.com/a.git", secretRef: {name: a, namespace: b}}}`, unknown("spec.source.git.secretRef")},
+		"the Secret of oci":     {`source: {oci: {url: "oci://example.com/a", secretRef: {name: a, namespace: b}}}`, unknown("spec.source.oci.secretRef")},
+		"the Secret of helm":    {`source: {helm: {url: "https://example.com/a", chart: a, secretRef: {name: a, namespace: b}}}`, unknown("spec.source.helm.secretRef")},
+		"the Secret of archive": {`source: {archive: {url: "https://example.com/a.tgz", secretRef: {name: a, namespace: b}}}`, unknown("spec.source.archive.secretRef")},
+		"from":                  {`source: {from: {kind: ConfigMap, name: a, namespace: b}}`, unknown("spec.source.from")},
+		"values":                {withField("render: {helm: {valuesFrom: [{kind: Secret, name: a, namespace: b}]}}"), unknown("spec.render.helm.valuesFrom[0]")},
+		"variables":             {withField("mutations: [{substitute: {from: [{kind: Secret, name: a, namespace: b}]}}]"), unknown("spec.mutations[0].substitute.from[0]")},
+	})
+}
