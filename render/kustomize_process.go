@@ -19,7 +19,7 @@ import (
 
 // kustomizeBuild builds a kustomization. It reads the source through the process that started it, which checks each file before kustomize
 // acts on it: it gets the folder, and then an answer to each question, and it asks until it is done, in gob.
-var kustomizeBuild = isolated{name: "kustomize", time: 2 * time.Minute, memory: 1 << 30, serve: serveKustomize}
+var kustomizeBuild = isolated{name: "kustomize", time: 2 * time.Minute, memory: maxProcessMemory, serve: serveKustomize}
 
 // kustomizeQuestion is what kustomize asks: where a path leads, or what a file holds; or what it has made.
 type kustomizeQuestion struct {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -29,11 +28,19 @@ type isolated struct {
 // maxOutput is the most bytes that it may make. It is more than a render may have, as its encoding is shorter.
 const maxOutput = MaxBytes / 2 * 3
 
-// processGate lets as many of them run at once as there are processors, so that their memory is bounded together.
-var (
-	processSlots = int64(runtime.GOMAXPROCS(0))
-	processGate  = semaphore.NewWeighted(processSlots)
+const (
+	// processSlots is how many of them run at once, so that their memory is bounded together.
+	processSlots = 2
+
+	// maxProcessMemory is the most bytes of memory that one of them takes.
+	maxProcessMemory = 1 << 30
+
+	// ProcessMemory is the most bytes of memory that the processes take together, beside that of the program that starts them. A pod that has
+	// less is killed with all its processes.
+	ProcessMemory = processSlots * maxProcessMemory
 )
+
+var processGate = semaphore.NewWeighted(processSlots)
 
 func init() {
 	for _, work := range []isolated{chartTemplates, kustomizeBuild} {
