@@ -56,7 +56,7 @@ func TakeOver(desired, found *unstructured.Unstructured) (entries []metav1.Manag
 	ours := metav1.ManagedFieldsEntry{
 		Manager: v1alpha1.FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: found.GetAPIVersion(), FieldsType: "FieldsV1",
 	}
-	union := fieldpath.NewSet()
+	owned := fieldpath.NewSet()
 	for _, e := range found.GetManagedFields() {
 		if !IsOurs(e) && !ofFormerTool(e) {
 			entries = append(entries, e)
@@ -73,14 +73,14 @@ func TakeOver(desired, found *unstructured.Unstructured) (entries []metav1.Manag
 			}
 			entries = append(entries, e)
 		}
-		if union = union.Union(set); ours.Time.Before(e.Time) {
+		if owned = owned.Union(set); ours.Time.Before(e.Time) {
 			ours.Time = e.Time
 		}
 	}
 	if !taken {
 		return found.GetManagedFields(), false, nil
 	}
-	ours.FieldsV1, err = encoded(union)
+	ours.FieldsV1, err = encoded(owned)
 	return append(entries, ours), true, err
 }
 
